@@ -135,9 +135,9 @@ export class Project {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
   }
 
-  request(method, path, body) {
+  request(method, path, body, more = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);
-    const headers = text === undefined ? {} : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text) };
+    const headers = text === undefined ? more : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), ...more };
     return new Promise((resolve, reject) => {
       const request = http.request({ socketPath: this.socket, method, path, headers, agent: this.agent }, (response) => {
         const parts = [];

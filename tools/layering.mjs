@@ -15,7 +15,7 @@ const rooms = {
   trust: [],
   inbox: ["members"],
   approvals: [],
-  budgets: ["members", "inbox"],
+  budgets: ["members", "inbox", "approvals"],
   runs: ["members", "inbox", "budgets"],
   notes: [],
   minds: ["members", "runs", "trust", "budgets"],
@@ -31,7 +31,7 @@ const rooms = {
   autonomy: ["members", "trust", "definitions", "minds", "world"],
   roster: ["members", "inbox", "approvals", "budgets", "runs", "sessions", "crew", "autonomy"],
   auto_mode: ["members", "trust", "definitions", "minds", "world", "autonomy"],
-  traces: ["members", "inbox", "approvals", "runs", "sessions", "work", "crew"],
+  traces: ["members", "inbox", "approvals", "runs", "sessions", "work", "crew", "autonomy", "auto_mode"],
 };
 const below = ["base", "platform", "store"];
 const all = [...below, ...Object.keys(rooms), "api", "edges", "daemon", "keeper"];
@@ -57,8 +57,11 @@ const verbsOnly = ["edges/hooks", "edges/mcp"];
 
 // Headers that a rules file must not name: rules do no I/O, read no clock and roll no die.
 const io = /^(unistd\.h|fcntl\.h|sys\/|sqlite3\.h|fstream|iostream|filesystem|thread|mutex|random|spdlog\/|linux\/)/;
-// Headers of the operating system: platform and keeper wrap them for everybody else.
-const posix = /^((unistd|fcntl|poll|signal|dirent|dlfcn|netdb|pwd|grp|sched|spawn|langinfo|termios|pty|pthread|sys\/[a-z_]+)\.h|(netinet|arpa|linux|net)\/.*)$/;
+// Headers of the operating system: platform and keeper wrap them for everybody else. Every C header counts as one, except
+// those that only deal with text, and that of SQLite, which is the store's.
+const posix = /^([a-z_0-9]+\.h|(sys|netinet|arpa|linux|net|asm|bits)\/.*)$/;
+const plainHeaders = ["fnmatch.h", "string.h", "strings.h", "sqlite3.h"];
+const isOfSystem = (header) => posix.test(header) && !plainHeaders.includes(header);
 // A function of the C library, called as such; those that only look at texts are everybody's.
 const systemCall = /(?<![\w>])::([a-z_0-9]+)\(/g;
 const textCalls = ["fnmatch", "strncasecmp"];
@@ -158,9 +161,9 @@ function saysRules(text) {
 }
 
 /// What a line has of the operating system, if it has something.
-function ofSystem(content) {
-  const header = content.match(/^\s*#\s*include\s*<([^>]+)>/)?.[1];
-  if (header) return posix.test(header) ? `<${header}>` : undefined;
+function ofSystem(content, isBeside) {
+  const header = content.match(/^\s*#\s*include\s*[<"]([^>"]+)[>"]/)?.[1];
+  if (header) return isOfSystem(header) && !isBeside(header) ? `<${header}>` : undefined;
   if (/^\s*extern char\s*\*\*\s*environ\b/.test(content)) return "environ";
   const call = [...content.replace(/\/\/.*/, "").matchAll(systemCall)].find((found) => !textCalls.includes(found[1]));
   return call ? `${call[0]})` : undefined;
@@ -189,7 +192,7 @@ export function check(root, stillWaiting = waiting) {
     }
     text.split("\n").forEach((content, index) => {
       const line = index + 1;
-      const talk = mayTalkToSystem.some((place) => place.test(file)) ? undefined : ofSystem(content);
+      const talk = mayTalkToSystem.some((place) => place.test(file)) ? undefined : ofSystem(content, (name) => existsSync(join(src, dirname(file), name)));
       if (talk) {
         talkers.add(file);
         if (!stillWaiting.includes(file)) say(line, `only platform/ and keeper/ talk to the operating system (${talk})`);
@@ -198,10 +201,14 @@ export function check(root, stillWaiting = waiting) {
       if (system) {
         if (/^boost\/asio\b/.test(system) && room !== "platform") say(line, `only platform/ includes Asio (<${system}>)`);
         if (/^boost\/beast\b/.test(system) && room !== "platform") say(line, `only platform/ includes Beast (<${system}>)`);
-        if (isRules(file) && io.test(system) && !posix.test(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
+        if (isRules(file) && io.test(system) && !isOfSystem(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
       }
       const own = content.match(/^\s*#\s*include\s*"([^"]+)"/)?.[1];
       if (!own) return;
+      if (own.split("/").includes("..")) {
+        say(line, `write the path from src/: "${own}"`);
+        return;
+      }
       const target = own.split("/")[0];
       if (!all.includes(target)) {
         if (existsSync(join(src, dirname(file), own))) say(line, `write the path from src/: "${own}"`);
@@ -257,6 +264,8 @@ function selfTest() {
     ["notes/files.cc", "#include <sys/stat.h>", "a room that talks to the operating system"],
     ["api/clock.h", "#include <unistd.h>", "the table that does"],
     ["edges/cli/core/wait.cc", "#include <poll.h>", "the command line that does"],
+    ["runs/log.cc", "#include <syslog.h>", "a header that only one file would ever include"],
+    ["work/wait.cc", "#include \"unistd.h\"", "one in quotation marks"],
     ["edges/hooks/guard.cc", "  ::alarm(1);", "a hook that does, by a header of somebody else's"],
     ["daemon/process.cc", "extern char** environ;", "the daemon that does"],
     ["keeper/main.cc", "#include \"store/store.h\"", "the keeper includes the store"],
@@ -267,6 +276,7 @@ function selfTest() {
     ["runs/service.cc", "#include <boost/asio.hpp>", "Asio outside platform"],
     ["edges/http/parse.cc", "#include <boost/beast/http.hpp>", "Beast outside platform"],
     ["runs/near.cc", "#include \"run.h\"", "a path that does not begin at src/"],
+    ["crew/detour.cc", "#include \"runs/../locks/lock.h\"", "a path that leaves the room that it names"],
     ["runs/life.h", "/// Life of a run. Rules only.\n#include \"store/store.h\"", "a rules file with I/O"],
     ["runs/death.h", "/// Death of a run. Rules only.\n#include <fstream>", "a rules file with a stream"],
     ["runs/birth.h", "/// Birth of a run. Rules only.\n#include \"runs/run.h\"", "a rules file with a file that is none"],

@@ -8,10 +8,10 @@ const capabilities = {
   members: [],
   trust: [],
   approvals: ["trust"],                         // both show differences
-  inbox: ["trust", "approvals"],                // what waits for trust or for an approval needs the user, too
+  inbox: ["trust", "approvals", "members"],     // what waits for trust or for an approval needs the user, too; members ask
   runs: [],
   locks: [],
-  work: [],
+  work: ["traces"],                             // what became of an item
   handoffs: [],
   traces: [],
   sessions: ["locks", "work"],                  // what a session holds
@@ -33,6 +33,10 @@ export function sourcesUnder(root) {
   return new Map(names.sort().map((name) => [name.replaceAll("\\", "/"), readFileSync(join(root, name), "utf8")]));
 }
 
+/// Where a person approves, trusts or answers, nothing is hidden: text is shown by visibleText, not as a terminal would show it.
+const of_decisions = ["approvals", "trust", "inbox"];
+const hiding = /\b(safeText|stripEscapes|oneLine|ParagraphText|is_output)\b/;
+
 /// All imports that are not allowed, as `file:line: reason`.
 export function violationsIn(sources) {
   const found = [];
@@ -44,6 +48,8 @@ export function violationsIn(sources) {
       continue;
     }
     text.split("\n").forEach((content, i) => {
+      const name = of_decisions.includes(folder) && hiding.exec(content)?.[1];
+      if (name) say(i + 1, `${name} may hide a part of what is decided on here: use visibleText`);
       const target = /(?:\bfrom|^\s*import|\bimport\(|@import)\s*"(\.[^"]*)"/.exec(content)?.[1];
       if (!target) return;
       const path = posix.join(posix.dirname(file), target);

@@ -25,6 +25,9 @@ test("every kind of planted violation is found", () => {
     ["runs/planted.css", '@import "../shell/main.tsx";', "the same in a style sheet"],
     ["runs/planted.ts", 'import "./runs_fixture.ts";', "the page imports a fixture"],
     ["runs/planted.ts", 'import "./gone.ts";', "a missing file"],
+    ["approvals/planted.tsx", 'const shown = safeText(approval.what);', "what is approved is shown as a terminal would"],
+    ["trust/planted.tsx", '<Lines text={file.diff} is_output />', "the same of what is trusted"],
+    ["inbox/planted.ts", 'const title = oneLine(question.prompt);', "the same of what is asked"],
     ["cellar/wine.ts", "", "an unknown folder"],
     ["planted.ts", "", "a file outside all folders"],
   ];

@@ -1,7 +1,7 @@
 // Claims and completions a second of a durable work queue: items are put first, then each client claims one
-// and completes it, one after the other, until all are done. Then every item is looked up: each must have
-// been claimed once and be completed. One thread and epoll, the same for every queue. Prints JSON.
-//   claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS
+// (or a batch) and completes it, one after the other, until all are done. Then every item is looked up: each
+// must have been claimed once and be completed. One thread and epoll, the same for every queue. Prints JSON.
+//   claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS [BATCH]
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -116,7 +116,7 @@ struct Measured {
   std::vector<std::string> ids;  ///< as they were claimed
 };
 
-Measured claim_and_complete_all(Clients& clients, int count, Protocol& protocol, int64_t items) {
+Measured claim_and_complete_all(Clients& clients, int count, Protocol& protocol, int64_t items, int batch) {
   struct State {
     Steady::time_point begun;
     bool has_claimed = false;
@@ -127,8 +127,8 @@ Measured claim_and_complete_all(Clients& clients, int count, Protocol& protocol,
   measured.micros.reserve(static_cast<size_t>(items));
   int64_t asked = 0;
   auto claim = [&](int client) {
-    if (asked == items) return std::string();
-    ++asked;
+    if (asked >= items) return std::string();
+    asked += batch;
     states[static_cast<size_t>(client)] = {Steady::now(), false};
     return protocol.claim(client);
   };
@@ -141,10 +141,10 @@ Measured claim_and_complete_all(Clients& clients, int count, Protocol& protocol,
           std::chrono::duration<float, std::micro>(Steady::now() - state.begun).count());
       return claim(client);
     }
-    auto item = protocol.claimed(reply);
+    auto claimed = protocol.claimed(reply);
     state.has_claimed = true;
-    auto request = protocol.complete(client, item);
-    measured.ids.push_back(std::move(item.id));
+    auto request = protocol.complete(client, claimed);
+    for (auto& item : claimed) measured.ids.push_back(std::move(item.id));
     return request;
   });
   measured.seconds = std::chrono::duration<double>(Steady::now() - begun).count();
@@ -165,9 +165,9 @@ void check_all(Clients& clients, Protocol& protocol, const std::vector<std::stri
   });
 }
 
-std::unique_ptr<Protocol> protocol_named(std::string_view name) {
-  if (name == "http") return std::make_unique<CruHttp>();
-  if (name == "mcp") return std::make_unique<CruMcp>();
+std::unique_ptr<Protocol> protocol_named(std::string_view name, int batch) {
+  if (name == "http") return std::make_unique<CruHttp>(batch);
+  if (name == "mcp") return std::make_unique<CruMcp>(batch);
   if (name == "beanstalkd") return std::make_unique<Beanstalkd>();
   give_up("unknown protocol", name);
 }
@@ -175,9 +175,11 @@ std::unique_ptr<Protocol> protocol_named(std::string_view name) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5)
-    return std::fprintf(stderr, "usage: claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS\n"), 2;
-  auto protocol = protocol_named(argv[1]);
+  if (argc != 5 && argc != 6)
+    return std::fprintf(stderr, "usage: claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS [BATCH]\n"),
+           2;
+  int batch = argc == 6 ? std::atoi(argv[5]) : 1;
+  auto protocol = protocol_named(argv[1], batch);
   std::string socket = argv[2];
   int count = std::atoi(argv[3]);
   int64_t items = std::atoll(argv[4]);
@@ -190,17 +192,18 @@ int main(int argc, char** argv) {
   }
   {
     Clients clients(socket, count, *protocol);
-    measured = claim_and_complete_all(clients, count, *protocol, items);
+    measured = claim_and_complete_all(clients, count, *protocol, items, batch);
   }
   Clients checking(socket, 64, *protocol);
   check_all(checking, *protocol, measured.ids);
+  if (static_cast<int64_t>(measured.ids.size()) != items) give_up("not every item was claimed");
   std::ranges::sort(measured.micros);
   auto at = [&](double share) {
     return measured.micros[static_cast<size_t>(share * static_cast<double>(measured.micros.size() - 1))];
   };
   std::printf(R"({"per_second":%.1f,"p50_us":%.1f,"p99_us":%.1f,"items":%zu})"
               "\n",
-              static_cast<double>(measured.micros.size()) / measured.seconds, at(0.5), at(0.99),
+              static_cast<double>(measured.ids.size()) / measured.seconds, at(0.5), at(0.99),
               measured.ids.size());
   return 0;
 }

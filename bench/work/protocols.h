@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bench {
 
@@ -55,7 +56,7 @@ class Protocol {
   virtual std::string greeting(int /*client*/) { return {}; }
   virtual std::string put(int client, int64_t number) = 0;
   virtual std::string claim(int client) = 0;
-  virtual std::string complete(int client, const Item& item) = 0;
+  virtual std::string complete(int client, const std::vector<Item>& items) = 0;
   virtual std::string look_up(int client, const std::string& id) = 0;
 
   /// Length of what stands before the reply and is none: notifications.
@@ -64,20 +65,25 @@ class Protocol {
   virtual size_t reply_length(std::string_view bytes) const = 0;
   /// These give up when the reply says anything but success.
   virtual void check_put(std::string_view reply) const = 0;
-  virtual Item claimed(std::string_view reply) const = 0;
+  virtual std::vector<Item> claimed(std::string_view reply) const = 0;
   virtual void check_completed(std::string_view reply) const = 0;
   /// That the item looked up was completed, by its first claim.
   virtual void check_done(std::string_view reply) const = 0;
 };
 
-/// Replies of cru, over either wire.
+/// Replies of cru, over either wire. With a batch of more than one, each request is for that many items.
 class CruReplies : public Protocol {
  public:
+  explicit CruReplies(int batch) : batch_(batch) {}
   void check_put(std::string_view reply) const override { check(reply, R"("success":true)"); }
-  Item claimed(std::string_view reply) const override {
+  std::vector<Item> claimed(std::string_view reply) const override {
     check(reply, R"("success":true)");
-    return {std::string(after(reply, R"("task_id":")", '"')),
-            number_in(after(reply, R"("fencing_token":)", ' '))};
+    std::vector<Item> items;
+    constexpr std::string_view id = R"("task_id":")";
+    for (size_t at = 0; (at = reply.find(id, at)) != std::string_view::npos; at += id.size())
+      items.push_back({std::string(after(reply.substr(at), id, '"')),
+                       number_in(after(reply.substr(at), R"("fencing_token":)", ' '))});
+    return items;
   }
   void check_completed(std::string_view reply) const override { check(reply, R"("status":"completed")"); }
   void check_done(std::string_view reply) const override {
@@ -99,10 +105,18 @@ class CruReplies : public Protocol {
   static std::string put_input(int64_t number) {
     return R"({"task_type":"bench","description":")" + body_of(number) + R"("})";
   }
-  static std::string complete_input(const Item& item, bool with_id) {
-    return (with_id ? R"({"task_id":")" + item.id + R"(",)" : std::string("{")) +
-           R"("success":true,"fencing_token":)" + std::to_string(item.token) + "}";
+  std::string claim_input() const {
+    return batch_ > 1 ? R"({"max_items":)" + std::to_string(batch_) + "}" : std::string("{}");
   }
+  std::string complete_input(const std::vector<Item>& items, bool with_id) const {
+    std::string list;
+    for (const auto& item : items)
+      list += (list.empty() ? "" : ",") +
+              (with_id || batch_ > 1 ? R"({"task_id":")" + item.id + R"(",)" : std::string("{")) +
+              R"("success":true,"fencing_token":)" + std::to_string(item.token) + "}";
+    return batch_ > 1 ? R"({"items":[)" + list + "]}" : list;
+  }
+  const int batch_;
 
  private:
   std::string prefix_ = std::to_string(::time(nullptr)) + "-" + std::to_string(::getpid()) + "-";
@@ -112,10 +126,12 @@ class CruReplies : public Protocol {
 /// HTTP over the daemon's socket; each client is an agent with a session of its own, each request has an id.
 class CruHttp final : public CruReplies {
  public:
+  using CruReplies::CruReplies;
   std::string put(int client, int64_t number) override { return post(client, "/work", put_input(number)); }
-  std::string claim(int client) override { return post(client, "/work/claim", "{}"); }
-  std::string complete(int client, const Item& item) override {
-    return post(client, "/work/" + item.id + "/complete", complete_input(item, false));
+  std::string claim(int client) override { return post(client, "/work/claim", claim_input()); }
+  std::string complete(int client, const std::vector<Item>& items) override {
+    return post(client, batch_ > 1 ? "/work/complete" : "/work/" + items.front().id + "/complete",
+                complete_input(items, false));
   }
   std::string look_up(int client, const std::string& id) override {
     return "GET /work/" + id + " HTTP/1.1\r\n" + identity(client) + "\r\n";
@@ -143,6 +159,7 @@ class CruHttp final : public CruReplies {
 /// The socket behind `cru mcp`: a hello, then numbered lines of JSON-RPC.
 class CruMcp final : public CruReplies {
  public:
+  using CruReplies::CruReplies;
   std::string greeting(int client) override {
     auto number = std::to_string(client);
     return R"({"cru_mcp":1,"agent_id":"bench-)" + number + R"(","agent_type":"bench","session_id":")" +
@@ -153,9 +170,9 @@ class CruMcp final : public CruReplies {
            "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n";
   }
   std::string put(int /*client*/, int64_t number) override { return call("submit_work", put_input(number)); }
-  std::string claim(int /*client*/) override { return call("get_work", "{}"); }
-  std::string complete(int /*client*/, const Item& item) override {
-    return call("complete_work", complete_input(item, true));
+  std::string claim(int /*client*/) override { return call("get_work", claim_input()); }
+  std::string complete(int /*client*/, const std::vector<Item>& items) override {
+    return call("complete_work", complete_input(items, true));
   }
   std::string look_up(int /*client*/, const std::string& id) override {
     return line("resources/read", R"({"uri":"work://)" + id + "\"}");
@@ -201,7 +218,9 @@ class Beanstalkd final : public Protocol {
     return "put 5 0 1800 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
   }
   std::string claim(int /*client*/) override { return "reserve-with-timeout 0\r\n"; }
-  std::string complete(int /*client*/, const Item& item) override { return "delete " + item.id + "\r\n"; }
+  std::string complete(int /*client*/, const std::vector<Item>& items) override {
+    return "delete " + items.front().id + "\r\n";
+  }
   std::string look_up(int /*client*/, const std::string& id) override { return "peek " + id + "\r\n"; }
   size_t reply_length(std::string_view bytes) const override {
     auto line = bytes.find("\r\n");
@@ -212,8 +231,8 @@ class Beanstalkd final : public Protocol {
     return bytes.size() < whole ? 0 : whole;
   }
   void check_put(std::string_view reply) const override { check(reply, "INSERTED "); }
-  Item claimed(std::string_view reply) const override {
-    return {std::string(after(reply, "RESERVED ", ' ')), 0};
+  std::vector<Item> claimed(std::string_view reply) const override {
+    return {{std::string(after(reply, "RESERVED ", ' ')), 0}};
   }
   void check_completed(std::string_view reply) const override { check(reply, "DELETED"); }
   void check_done(std::string_view reply) const override { check(reply, "NOT_FOUND"); }

@@ -10,7 +10,7 @@ Error not_recognised(const Operation& operation, const Call& call) {
       .message =
           fmt::format("{} may only be called by {}, and this caller was not recognised as one: {}",
                       operation.name, operation.callers == person ? "a person" : "a person or a known agent",
-                      call.why.empty() ? "nobody can tell whose process it is" : call.why),
+                      call.why.empty() ? "the owner of its process cannot be determined" : call.why),
       .hint =
           "use a terminal that no agent started, or the web page; or pair this place: run cru pair in such a "
           "terminal, then cru pair redeem here"};

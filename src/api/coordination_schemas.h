@@ -31,10 +31,11 @@ constexpr auto claim_schema = R"({"type":"object","required":["success"],"proper
 "description":{"type":["string","null"]},"input_data":{},"priority":{"type":["integer","null"]},
 "deadline":{"type":["string","null"]},"reason":{"type":["string","null"]},"fencing_token":{"type":["integer","null"]},
 "attempt":{"type":["integer","null"]},"lease_expires_at":{"type":["string","null"]},
-"verify":{"type":"array","items":{"type":"string"}}}})";
+"verify":{"type":"array","items":{"type":"string"}},"items":{"type":"array","items":{"type":"object"}}}})";
 constexpr auto completion_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"status":{"enum":["completed","failed",null]},"task_id":{"type":"string"},
-"reason":{"type":["string","null"]},"retry_at":{"type":["string","null"]},"evidence":{},"message":{"type":"string"}}})";
+"reason":{"type":["string","null"]},"retry_at":{"type":["string","null"]},"evidence":{},"message":{"type":"string"},
+"items":{"type":"array","items":{"type":"object"}}}})";
 constexpr auto submitted_schema = R"({"type":"object","required":["success"],"properties":{
 "success":{"type":"boolean"},"task_id":{"type":"string"},"reason":{"type":["string","null"]}}})";
 constexpr auto handoff_schema = R"({"type":"object","required":["id","agent_name","summary"],"properties":{

@@ -25,7 +25,7 @@ constexpr auto question_schema =
 "options":{"type":"array","items":{"type":"string"}},"questions":{"type":"array"},"status":{"enum":["pending","answered","expired"]},
 "response":{"type":["string","null"]},"delivered":{"type":"boolean"},"delivery_error":{"type":["string","null"]},
 "asked_at":{"type":"string"},"answered_at":{"type":["string","null"]},"member":{"type":["string","null"]},
-"withdrawn_because":{"type":["string","null"]}}})";
+"withdrawn_because":{"type":["string","null"]},"trace_id":{"type":["string","null"]}}})";
 
 constexpr Field id{
     .name = "id", .in = In::path, .required = true, .summary = "the run's task id", .is_id = true};
@@ -64,26 +64,26 @@ std::vector<Operation> make_table() {
                    .works_without_keeper = true});
 
   table.push_back({.name = "create_pairing",
-                   .summary = "Makes a code by which another place gets a person's rights: the web page, a "
-                              "container, another device",
+                   .summary = "Creates a pairing code that gives a person's rights to another place: the web "
+                              "page, a container, another device",
                    .routes = {{"POST", "/pairings"}},
                    .fields = {{.name = "label",
-                               .summary = "what to call the place in the list",
+                               .summary = "the name of the place in the list",
                                .max = 128,
                                .fallback = R"("another place")"},
                               {.name = "reusable",
                                .type = Type::boolean,
-                               .summary = "whether the code is good for more than one place: for a link",
+                               .summary = "whether the code can be used more than once, as for a link",
                                .fallback = "false"}},
                    .callers = person,
                    .works_without_keeper = true,
                    .status = 201});
   table.push_back({.name = "redeem_pairing",
-                   .summary = "Exchanges a code for a key of this place's own, which is said once",
+                   .summary = "Exchanges a code for this place's own key, which is shown only once",
                    .routes = {{"POST", "/pairings/redeem"}},
                    .fields = {{.name = "code", .required = true, .summary = "the code", .min = 1, .max = 128},
                               {.name = "previous",
-                               .summary = "the key that this place has had so far, which is revoked",
+                               .summary = "the previous key of this place, which is revoked",
                                .max = 128}},
                    .callers = people | agent | unknown,
                    .works_without_keeper = true,
@@ -285,8 +285,8 @@ std::vector<Operation> make_table() {
              .max = 60},
             {.name = "as",
              .in = In::query,
-             .summary =
-                 "text: what agent programs print as JSON is told in words; such a line has told: true",
+             .summary = "text: JSON lines of agent programs are converted to readable text; such a line has "
+                        "told: true",
              .fallback = "\"raw\"",
              .one_of = "raw|text"}},
        .callers = anyone,

@@ -117,7 +117,8 @@ void add_subagents(std::vector<Operation>& table) {
                    .fields = {subagent_id},
                    .callers = anyone,
                    .idempotent = true,
-                   .reply = subagent_schema});
+                   .reply = subagent_schema,
+                   .is_coordination = true});
 }
 
 void add_chats(std::vector<Operation>& table) {
@@ -150,21 +151,23 @@ void add_chats(std::vector<Operation>& table) {
        .reply = R"({"type":"object","required":["chats"],"properties":{"chats":{"type":"array"}}})"});
   table.push_back(
       {.name = "get_trace",
-       .summary = "Shows who did what in a chat, a run or a work item: order, time, tokens, waits, failures",
+       .summary =
+           "Shows who did what in a chat, a run, a work item or a conversation: order, time, tokens, waits, "
+           "failures",
        .routes = {{"GET", "/traces/{id}"}, {"GET", "/chats/{id}/trace"}},
        .fields = {{.name = "id",
                    .in = In::path,
                    .required = true,
                    .summary =
-                       "a chat's id or a prefix of it, the id of a subagent, a run or a work item, or a "
-                       "trace id",
+                       "the id, or a prefix of it, of a chat, a run, a work item or a conversation; the id "
+                       "of a subagent or a live agent; or a trace id",
                    .min = 1,
                    .max = 128}},
        .callers = person,
        .reads_only = true,
        .idempotent = true,
        .reply = R"({"type":"object","required":["trace_id","session_id","status","spans"],"properties":{
-"trace_id":{"type":"string"},"session_id":{"type":"string"},"kind":{"enum":["chat","run","work"]},
+"trace_id":{"type":"string"},"session_id":{"type":"string"},"kind":{"enum":["chat","run","work","auto","live"]},
 "title":{"type":"string"},"status":{"type":"string"},
 "started_at":{"type":"string"},"duration_ms":{"type":"integer"},"waited_ms":{"type":"integer"},"tokens":{"type":"integer"},
 "cost_usd":{"type":["number","null"]},"agents":{"type":"integer"},"failed":{"type":"integer"},

@@ -17,7 +17,7 @@ constexpr auto trust_schema = R"({"type":"object","required":["waiting","trusted
 
 void add_trust(std::vector<Operation>& table) {
   table.push_back({.name = "list_trust",
-                   .summary = "Lists the project's files that wait for trust, with what has changed in them",
+                   .summary = "Lists the project's files that are not trusted yet, with their changes",
                    .routes = {{"GET", "/trust"}},
                    .fields = {{.name = "path",
                                .in = In::query,
@@ -36,7 +36,7 @@ void add_trust(std::vector<Operation>& table) {
                                .max = 4096},
                               {.name = "once",
                                .type = Type::boolean,
-                               .summary = "until the daemon ends, and nothing is recorded",
+                               .summary = "only until the daemon ends, without recording it",
                                .fallback = "false"}},
                    .callers = person,
                    .idempotent = true,

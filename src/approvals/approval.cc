@@ -56,13 +56,16 @@ class Stepper {
     if (!is_open(approval_.state)) return is_over(approval_);
     bool is_late = approval_.deadline && passed(*approval_.deadline, now_);
     if (is_late && approval_.request.on_timeout == OnTimeout::abort)
-      return fail(Code::conflict, fmt::format("approval {} has just expired", approval_.id), "id");
+      return fail(Code::conflict, fmt::format("approval {} has just expired: nothing is done", approval_.id),
+                  "id", "the agent is told; if it asks again: cru approvals list --pending");
     const auto& proposal = input.changed ? *input.changed : approval_.proposal();
     if (proposal.undo != Undo::reversible && input.confirm != approval_.id)
       return fail(
           Code::invalid_argument,
-          fmt::format("this cannot be undone ({}): to approve it, repeat its id, {}",
-                      proposal.undo_why.empty() ? "nobody knows how" : proposal.undo_why, approval_.id),
+          fmt::format("{} ({}): to approve it, repeat its id, {}",
+                      proposal.undo == Undo::irreversible ? "this cannot be undone"
+                                                          : "it is not known whether this can be undone",
+                      proposal.undo_why.empty() ? "it is not known how" : proposal.undo_why, approval_.id),
           "confirm", fmt::format("cru approvals approve {0} --confirm {0}", approval_.id));
     if (input.changed) {
       approval_.changes = list_changes(approval_.proposal().input, input.changed->input);
@@ -108,9 +111,10 @@ class Stepper {
       return fail(Code::conflict, "the agent has not answered the question before yet", "id",
                   fmt::format("wait for it: cru approvals show {}", approval_.id));
     if (approval_.context.size() >= max_exchanges)
-      return fail(Code::conflict,
-                  fmt::format("{} questions have been asked about this: decide, or deny it", max_exchanges),
-                  "id");
+      return fail(
+          Code::conflict,
+          fmt::format("{} questions have been asked about this, which is as many as can be", max_exchanges),
+          "id", fmt::format("decide: cru approvals show {}", approval_.id));
     stop_clock(approval_, now_);
     approval_.resumes = approval_.state;
     approval_.state = State::asking;
@@ -151,13 +155,19 @@ class Stepper {
     approval_.used_at = now_.wall;
     return done("approval.used");
   }
+  Result<Step> operator()(const TakeBack& input) {
+    if (approval_.state != State::approved) return is_over(approval_);
+    approval_.used_at.reset();
+    close(approval_, State::withdrawn, {}, input.why, now_);
+    return done("approval.withdrawn");
+  }
   Result<Step> operator()(const Restart&) {
     // While no daemon was there nobody could say no: what would be approved by its timeout has all its time
     // again.
     bool begins_again = approval_.state == State::pending && approval_.deadline &&
                         approval_.request.timeout && approval_.request.on_timeout == OnTimeout::approve;
     if (begins_again) approval_.deadline = after(now_, *approval_.request.timeout);
-    return done(begins_again ? "approval.released" : "");
+    return done(begins_again ? "approval.extended" : "");
   }
   Result<Step> operator()(const Ruling& input) {
     if (!is_open(approval_.state)) return is_over(approval_);
@@ -166,10 +176,11 @@ class Stepper {
     approval_.rule = input.rule;
     if (input.verdict == Verdict::ask) {
       approval_.request.on_timeout = OnTimeout::abort;  // a person said that a person is asked
+      approval_.why_asked = input.reason;
       return done("approval.asked_by_rule");
     }
     bool allows = input.verdict == Verdict::allow;
-    close(approval_, allows ? State::approved : State::denied, "rule", allows ? "" : input.coverage, now_);
+    close(approval_, allows ? State::approved : State::denied, "rule", allows ? "" : input.reason, now_);
     return done(allows ? "approval.approved" : "approval.denied");
   }
 
@@ -233,11 +244,14 @@ std::string describe_outcome(const Approval& approval) {
       if (approval.decided_by == "rule") return fmt::format("approved by the rule {}", approval.rule);
       return approval.changes.empty() ? "approved by a person" : "approved by a person with changes";
     case State::denied:
-      return because(approval.decided_by == "rule" ? fmt::format("denied by the rule {}", approval.rule)
-                                                   : "denied by a person");
+      return because(approval.decided_by == "rule"
+                         ? fmt::format("denied by the rule {} that a person made", approval.rule)
+                         : "denied by a person");
     case State::expired:
-      return fmt::format("expired: nobody answered within {}",
-                         format_duration(approval.request.timeout.value_or(Duration(0))));
+      return fmt::format(
+          "expired: nobody answered within {}{}{}",
+          format_duration(approval.request.timeout.value_or(Duration(0))),
+          approval.why_asked.empty() ? "" : "; only a person could approve it: ", approval.why_asked);
     case State::withdrawn:
       return because("withdrawn");
   }
@@ -258,6 +272,18 @@ json::array list_changes(const json::object& from, const json::object& to) {
     if (!to.contains(member.key()))
       changes.push_back({{"field", member.key()}, {"from", member.value()}, {"to", nullptr}});
   return changes;
+}
+
+json::object without_changes(json::object input, const json::array& changes) {
+  for (const auto& item : changes) {
+    const auto& change = item.as_object();
+    auto field = text_or(change, "field");
+    if (change.at("from").is_null())
+      input.erase(field);
+    else
+      input[field] = change.at("from");
+  }
+  return input;
 }
 
 std::string describe_changes(const json::array& changes) {

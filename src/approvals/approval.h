@@ -34,8 +34,8 @@ std::string_view name(OnTimeout on_timeout);
 enum class Verdict { allow, ask, deny };
 struct Ruling {
   Verdict verdict = Verdict::ask;
-  std::string rule = {};      ///< its id, or those of several that allow it together
-  std::string coverage = {};  ///< what they cover, in words
+  std::string rule = {};    ///< its id, or those of several that allow it together
+  std::string reason = {};  ///< of a denial: the person's; of asking: why a person is asked
 };
 
 /// By which way it was asked for, and so who carries the action out.
@@ -73,6 +73,8 @@ struct Request {
   /// Looked at again when it is carried out, by us; or only when the decision is handed to whoever carries it
   /// out itself.
   bool is_checked_at_execution() const { return via == Via::tool; }
+  /// Whether a person can approve it with changes: whoever carries it out takes them.
+  bool can_be_changed() const { return via == Via::tool || !schema.empty(); }
   /// Whether whoever asks can say more while it waits.
   bool can_be_asked() const { return via == Via::tool || via == Via::client; }
 };
@@ -88,6 +90,7 @@ struct Approval {
   std::optional<Duration> left = {};      ///< while it stands still
   std::string decided_by = {};            ///< "person", "timeout" or "rule"
   std::string rule = {};                  ///< the rule that decided, or because of which a person is asked
+  std::string why_asked = {};             ///< why a person is asked, whatever its timeout would do
   std::string decision_reason = {};       ///< of a denial; of a withdrawal: what became of it
   std::optional<Time> decided_at = {}, used_at = {};
   json::array changes = {};  ///< {field, from, to} each, where a person approved with changes
@@ -96,6 +99,10 @@ struct Approval {
   const Proposal& proposal() const { return request.proposal; }
   bool can_be_undone() const { return proposal().undo == Undo::reversible; }
 };
+/// Nothing is carried out with it any more: it was denied, expired, was withdrawn, or was used.
+inline bool is_final(const Approval& approval) {
+  return !is_open(approval.state) && (approval.state != State::approved || approval.used_at);
+}
 
 // What happens to one.
 struct Approve {
@@ -121,10 +128,14 @@ struct Withdraw {
 struct Use {
   std::string digest;
 };
+/// Its use was recorded, and it is known that nobody was told: nothing was carried out, and nothing will be.
+struct TakeBack {
+  std::string why;
+};
 /// A daemon has begun, after another that was there for nobody knows how long.
 struct Restart {};
 using Input = std::variant<Approve, Deny, Hold, Release, AskContext, GiveContext, TimePasses, Withdraw, Use,
-                           Restart, Ruling>;
+                           TakeBack, Restart, Ruling>;
 
 struct Step {
   Approval approval;
@@ -145,6 +156,8 @@ Approval ask_for(std::string id, Request request, const Moment& now);
 std::string describe_outcome(const Approval& approval);
 /// What a person changed: {field, from, to} of every field that differs.
 json::array list_changes(const json::object& from, const json::object& to);
+/// The input as the agent gave it.
+json::object without_changes(json::object input, const json::array& changes);
 /// "path: \"a\" → \"b\"", one after the other.
 std::string describe_changes(const json::array& changes);
 

@@ -99,6 +99,7 @@ json::object to_record(const Approval& approval) {
                    {"left_ms", milliseconds(approval.left)},
                    {"decided_by", approval.decided_by},
                    {"rule", approval.rule},
+                   {"why_asked", approval.why_asked},
                    {"decision_reason", approval.decision_reason},
                    {"decided_at", time_or_null(approval.decided_at)},
                    {"used_at", time_or_null(approval.used_at)},
@@ -122,6 +123,7 @@ Approval approval_from(const json::object& record) {
   approval.left = duration_at(record, "left_ms");
   approval.decided_by = text("decided_by");
   approval.rule = text("rule");
+  approval.why_asked = text("why_asked");
   approval.decision_reason = text("decision_reason");
   approval.decided_at = time_at(record, "decided_at");
   approval.used_at = time_at(record, "used_at");
@@ -156,19 +158,23 @@ json::object to_summary(const Approval& approval) {
       {"reason", json_or_null(request.reason)},
       {"impact", request.proposal.impact},
       {"reversible", approval.can_be_undone()},
+      {"undo", name(request.proposal.undo)},
       {"agent", request.agent},
       {"member", json_or_null(request.member)},
       {"task_id", json_or_null(request.task_id)},
       {"chat_id", json_or_null(request.chat_id)},
+      {"question_id", json_or_null(request.via == Via::question ? request.use : std::string())},
       {"task", json_or_null(request.task)},
       {"parent_chain", json::value_from(request.chain)},
       {"trace_id", json_or_null(request.trace_id)},
+      {"via", name(request.via)},
       {"requested_at", to_rfc3339(approval.requested_at)},
       {"expires_at", approval.deadline ? json::value(to_rfc3339(approval.deadline->wall)) : nullptr},
       {"on_timeout", name(request.on_timeout)},
       {"outcome", is_open(approval.state) ? json::value(nullptr) : json::value(describe_outcome(approval))},
       {"decided_by", json_or_null(approval.decided_by)},
       {"rule", json_or_null(approval.rule)},
+      {"why_asked", json_or_null(approval.why_asked)},
       {"decided_at", time_or_null(approval.decided_at)},
       {"decision_reason", json_or_null(approval.decision_reason)},
       {"used_at", time_or_null(approval.used_at)},
@@ -179,12 +185,10 @@ json::object to_json(const Approval& approval, const Moment& now) {
   auto out = to_summary(approval);
   const auto& request = approval.request;
   auto proposal = to_record(request.proposal);
-  for (auto key : {"input", "folder", "executable", "files", "preview", "undo", "undo_why"})
-    out[key] = proposal[key];
+  for (auto key : {"input", "folder", "executable", "files", "preview", "undo_why"}) out[key] = proposal[key];
   out["confirm"] = !approval.can_be_undone();
   out["digest"] = approval.digest;
   out["checked"] = request.is_checked_at_execution() ? "at execution" : "at answer";
-  out["via"] = name(request.via);
   out["timeout_seconds"] = request.timeout ? json::value(static_cast<double>(request.timeout->count()) / 1000)
                                            : json::value(nullptr);
   auto left = approval.deadline

@@ -17,7 +17,24 @@ CREATE INDEX approvals_open ON approvals(seq) WHERE is_open = 1;
 CREATE TABLE approval_rules(
   seq INTEGER PRIMARY KEY AUTOINCREMENT, id TEXT NOT NULL UNIQUE, session TEXT NOT NULL, data TEXT NOT NULL);
 CREATE INDEX approval_rules_of_session ON approval_rules(session);
+)"},
+                                        {"approvals", 3, R"(
+CREATE INDEX approvals_unused ON approvals(seq) WHERE state = 'approved' AND is_used = 0;
+)"},
+                                        {"approvals", 4, R"(
+ALTER TABLE approvals ADD COLUMN asker TEXT NOT NULL DEFAULT '';
+ALTER TABLE approvals ADD COLUMN by_person INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE approvals ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+UPDATE approvals SET bytes = length(CAST(data AS BLOB)), asker = thread, by_person = 1;
+UPDATE approvals SET asker = coalesce(nullif(json_extract(data, '$.member'), ''), thread),
+  by_person = coalesce(json_extract(data, '$.decided_by') = 'person', 0) WHERE json_valid(data);
+CREATE INDEX approvals_of_asker ON approvals(asker, is_open, by_person, state, is_used, bytes);
 )"}};
+
+/// The data without the bytes of what is proposed, which may be megabytes: for whoever looks at many.
+constexpr std::string_view without_bytes =
+    "CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal.input', '$.proposal.preview', '$.schema')"
+    " ELSE data END";
 
 std::string id_of(int64_t seq) { return fmt::format("A-{}", seq); }
 
@@ -59,9 +76,9 @@ std::span<const Migration> migrations() { return all_migrations; }
 
 Approval add(Tx& tx, Request request, const Moment& now) {
   tx.exec(
-      "INSERT INTO approvals(thread, use_id, chat_id, state, is_open, is_used, data)"
-      " VALUES(?, ?, ?, 'pending', 1, 0, '{}')",
-      request.thread, request.use, request.chat_id);
+      "INSERT INTO approvals(thread, use_id, chat_id, asker, state, is_open, is_used, data)"
+      " VALUES(?, ?, ?, ?, 'pending', 1, 0, '{}')",
+      request.thread, request.use, request.chat_id, asker_of(request));
   auto seq = tx.row("SELECT max(seq) FROM approvals")->integer(0);
   auto approval = ask_for(id_of(seq), std::move(request), now);
   update(tx, approval);
@@ -69,9 +86,13 @@ Approval add(Tx& tx, Request request, const Moment& now) {
 }
 
 void update(Tx& tx, const Approval& approval) {
-  tx.exec("UPDATE approvals SET state = ?, is_open = ?, is_used = ?, data = ? WHERE seq = ?",
-          name(approval.state), is_open(approval.state), approval.used_at.has_value(),
-          to_text(to_record(approval)), seq_of(approval.id).value_or(0));
+  auto data = to_text(to_record(approval));
+  tx.exec(
+      "UPDATE approvals SET state = ?, is_open = ?, is_used = ?, by_person = ?, bytes = ?, data = ?"
+      " WHERE seq = ?",
+      name(approval.state), is_open(approval.state), approval.used_at.has_value(),
+      approval.decided_by == "person", static_cast<int64_t>(data.size()), data,
+      seq_of(approval.id).value_or(0));
 }
 
 std::optional<Approval> find(Reader& reader, std::string_view id) {
@@ -87,41 +108,107 @@ std::optional<Approval> find_of_use(Reader& reader, std::string_view thread, std
 }
 
 std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit) {
-  if (open_only)
-    return to_approvals(
-        reader.rows("SELECT seq, data FROM approvals WHERE is_open = 1 ORDER BY seq LIMIT ?", limit));
   // The newest there are, told oldest first.
+  return to_approvals(
+      reader.rows(fmt::format("SELECT seq, {} FROM (SELECT seq, data FROM approvals{} ORDER BY seq DESC "
+                              "LIMIT ?) ORDER BY seq",
+                              without_bytes, open_only ? " WHERE is_open = 1" : ""),
+                  limit));
+}
+
+std::vector<Approval> list_unused(Reader& reader, int64_t limit) {
   return to_approvals(reader.rows(
-      "SELECT seq, data FROM (SELECT seq, data FROM approvals ORDER BY seq DESC LIMIT ?) ORDER BY seq",
+      fmt::format(
+          "SELECT seq, {} FROM approvals WHERE state = 'approved' AND is_used = 0 ORDER BY seq LIMIT ?",
+          without_bytes),
       limit));
 }
 
-std::vector<Approval> unfinished_of(Reader& reader, std::string_view thread) {
-  return to_approvals(
-      reader.rows("SELECT seq, data FROM approvals WHERE thread = ? AND is_used = 0 AND"
-                  " (is_open = 1 OR state = 'approved') ORDER BY seq",
-                  thread));
+std::vector<Approval> waits_of(Reader& reader, std::string_view chat_id, std::string_view member,
+                               Time since) {
+  auto all = to_approvals(reader.rows(
+      "SELECT seq, json_remove(data, '$.proposal', '$.schema', '$.context') FROM approvals"
+      " WHERE chat_id = ? AND json_valid(data) AND json_extract(data, '$.member') = ? ORDER BY seq DESC"
+      " LIMIT 1000",
+      chat_id, member));
+  std::erase_if(all, [&](const Approval& one) {
+    return one.request.via == Via::tool || (one.decided_at && *one.decided_at <= since);
+  });
+  return all;
+}
+
+std::vector<Approval> asked_by(Reader& reader, std::string_view member, Time since) {
+  constexpr int64_t newest = 256;
+  auto all = to_approvals(
+      reader.rows("SELECT seq, json_remove(data, '$.proposal', '$.schema', '$.context') FROM approvals"
+                  " WHERE (is_open = 1 OR seq > (SELECT coalesce(max(seq), 0) FROM approvals) - ?1)"
+                  " AND json_valid(data) AND json_extract(data, '$.member') = ?2 ORDER BY seq LIMIT 1000",
+                  newest, member));
+  std::erase_if(all, [&](const Approval& one) { return one.decided_at && *one.decided_at <= since; });
+  return all;
+}
+
+std::vector<Unfinished> unfinished_of(Reader& reader, std::string_view thread) {
+  std::vector<Unfinished> found;
+  for (const auto& row :
+       reader.rows("SELECT seq, use_id, CASE WHEN json_valid(data) THEN coalesce(json_extract(data, "
+                   "'$.via'), '') ELSE '' END"
+                   " FROM approvals WHERE thread = ? AND is_used = 0 AND (is_open = 1 OR state = 'approved')"
+                   " ORDER BY seq",
+                   thread))
+    found.push_back({.id = id_of(row.integer(0)), .use = row.text(1), .via = row.text(2)});
+  return found;
+}
+
+Amount waiting_of(Reader& reader, std::string_view asker) {
+  auto row = reader.row(
+      "SELECT count(*), coalesce(sum(bytes), 0) FROM approvals WHERE asker = ? AND is_open = 1", asker);
+  return {row->integer(0), row->integer(1)};
+}
+
+std::string_view asker_of(const Request& request) {
+  return request.member.empty() ? request.thread : request.member;
+}
+
+int64_t drop_beyond(Tx& tx, std::string_view asker, const Amount& most) {
+  return tx.exec(
+      "DELETE FROM approvals WHERE seq IN (SELECT seq FROM"
+      " (SELECT seq, state, is_used, row_number() OVER newest AS place, sum(bytes) OVER newest AS held"
+      " FROM approvals WHERE asker = ? AND is_open = 0 AND by_person = 0"
+      " WINDOW newest AS (ORDER BY seq DESC))"
+      " WHERE (place > ? OR held > ?) AND NOT (state = 'approved' AND is_used = 0))",
+      asker, most.count, most.bytes);
 }
 
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
-  return to_approvals(
-      reader.rows("SELECT seq, data FROM approvals WHERE chat_id = ? ORDER BY seq LIMIT 1000", chat_id));
+  return to_approvals(reader.rows(fmt::format("SELECT seq, {} FROM (SELECT seq, data FROM approvals WHERE "
+                                              "chat_id = ? ORDER BY seq DESC LIMIT 1000) ORDER BY seq",
+                                              without_bytes),
+                                  chat_id));
+}
+
+int64_t count_of_chat(Reader& reader, std::string_view chat_id) {
+  return reader.row("SELECT count(*) FROM approvals WHERE chat_id = ?", chat_id)->integer(0);
 }
 
 int64_t drop_old(Tx& tx, Time cutoff, int64_t most) {
   return tx.exec(
       "DELETE FROM approvals WHERE seq IN (SELECT seq FROM approvals WHERE chat_id = '' AND is_open = 0"
-      " AND json_extract(data, '$.decided_at') < ? ORDER BY seq LIMIT ?)",
+      " AND CASE WHEN json_valid(data) THEN json_extract(data, '$.decided_at') < ? ELSE 0 END ORDER BY seq "
+      "LIMIT ?)",
       to_rfc3339(cutoff), most);
 }
 
 std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
-                                    const std::vector<std::string>& threads) {
+                                    const std::vector<std::string>& threads,
+                                    const std::vector<std::string>& members) {
   return to_approvals(reader.rows(
       "SELECT seq, CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal', '$.schema', '$.context')"
       " ELSE data END FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
-      " (SELECT value FROM json_each(?2)) ORDER BY seq LIMIT 1000",
-      chat_id, to_text(json::value_from(threads))));
+      " (SELECT value FROM json_each(?2)) OR (?3 <> '[]' AND chat_id = '' AND CASE WHEN json_valid(data) THEN"
+      " json_extract(data, '$.member') IN (SELECT value FROM json_each(?3)) ELSE 0 END) ORDER BY seq LIMIT "
+      "1000",
+      chat_id, to_text(json::value_from(threads)), to_text(json::value_from(members))));
 }
 
 std::map<std::string, int64_t> count_by_state(Reader& reader) {

@@ -49,6 +49,15 @@ TEST(Approval, IsUsedOnceAndOnlyWithTheBytesThatWereShown) {
   EXPECT_EQ(refused(used, Withdraw{"too late"}), Code::conflict) << "what was done was done";
 }
 
+TEST(Approval, IsTakenBackIfItsUseReachedNobody) {
+  auto approval = taken(asked(), Approve{});
+  auto back = taken(taken(approval, Use{approval.digest}), TakeBack{"the file has changed"});
+  EXPECT_EQ(describe_outcome(back), "withdrawn: the file has changed");
+  EXPECT_FALSE(back.used_at) << "nothing was carried out";
+  EXPECT_EQ(refused(back, Use{approval.digest}), Code::conflict);
+  EXPECT_EQ(refused(asked(), TakeBack{"not given"}), Code::conflict);
+}
+
 TEST(Approval, IsNotUsedBeforeItIsGivenNorAfterAnyOtherOutcome) {
   auto open = asked();
   EXPECT_EQ(refused(open, Use{open.digest}), Code::conflict);
@@ -142,6 +151,8 @@ TEST(Approval, OneThatItsTimeoutWouldApproveHasAllItsTimeAgainAfterARestart) {
   auto later = after(noon, 1h);
   EXPECT_EQ(taken(taken(auto_approved, Restart{}, later), TimePasses{}, later).state, State::pending);
   EXPECT_EQ(taken(taken(asked(), Restart{}, later), TimePasses{}, later).state, State::expired);
+  EXPECT_EQ(step(auto_approved, Restart{}, later)->event, "approval.extended") << "nobody had held it";
+  EXPECT_EQ(step(taken(auto_approved, Hold{}), Restart{}, later)->event, "") << "who held it still does";
 }
 
 TEST(Approval, SurvivesItsOwnRecord) {
@@ -199,6 +210,45 @@ TEST(Policy, TheFirstRuleThatFitsCountsAndUnknownIsReversibleOnlyByTheUsersWord)
   EXPECT_EQ(posted.proposal.undo, Undo::reversible);
   EXPECT_EQ(on("writer", "request_approval", Undo::irreversible, "post it").proposal.undo, Undo::irreversible)
       << "what is known not to be undone stays so";
+}
+
+TEST(Policy, ARuleForAnAgentApprovesNothingOfWhoeverSaysItsName) {
+  PolicyRule for_agent{
+      .agent = "deployer", .timeout = Timeout{5s}, .on_timeout = OnTimeout::approve, .can_be_undone = true};
+  auto on = [&](const Policy& policy, std::string chat_id, Via via) {
+    return on_terms(policy, {.chat_id = std::move(chat_id),
+                             .agent = "deployer",
+                             .proposal = {.tool = "Bash", .undo = Undo::unknown},
+                             .via = via});
+  };
+  for (auto via : {Via::tool, Via::question, Via::hook, Via::client})
+    EXPECT_EQ(on({.rules = {for_agent}}, "chat", via).on_timeout, OnTimeout::approve) << name(via);
+  for (auto via : {Via::question, Via::hook, Via::client}) {  // a run or a session that calls itself so
+    auto said = on({.rules = {for_agent}}, "", via);
+    EXPECT_EQ(said.on_timeout, OnTimeout::abort) << name(via);
+    EXPECT_EQ(said.proposal.undo, Undo::unknown) << name(via);
+    EXPECT_EQ(said.timeout, 5s) << "nothing is approved by it";
+    Policy approving{.on_timeout = OnTimeout::approve,
+                     .rules = {{.agent = "deployer", .timeout = Timeout{5s}}}};
+    EXPECT_EQ(on(approving, "", via).timeout, 300s) << "it would be approved sooner";
+    EXPECT_EQ(on(approving, "chat", via).timeout, 5s);
+  }
+}
+
+TEST(Policy, ARequestThatIsNamedLikeAToolDoesNotHaveTheToolsTerms) {
+  Policy policy{.rules = {{.action = "run_command",
+                           .is_tool = true,
+                           .timeout = Timeout{5s},
+                           .on_timeout = OnTimeout::approve,
+                           .can_be_undone = true}}};
+  auto on = [&](const char* tool, const char* action) {
+    return on_terms(policy, {.proposal = {.tool = tool, .undo = Undo::unknown}}, action);
+  };
+  EXPECT_EQ(on("run_command", "").on_timeout, OnTimeout::approve);
+  auto request = on("request_approval", "run_command");
+  EXPECT_EQ(request.timeout, 300s);
+  EXPECT_EQ(request.on_timeout, OnTimeout::abort);
+  EXPECT_EQ(request.proposal.undo, Undo::unknown);
 }
 
 TEST(Approval, AnOlderRowSaysByWhichWayItWasAskedFor) {

@@ -12,6 +12,10 @@ namespace {
 
 /// Far more than agents that can be at work at once.
 constexpr int64_t most_open = 100'000;
+/// More than any agent asks at once, and three of the largest requests that there are.
+constexpr Amount most_waiting{.count = 64, .bytes = 16 << 20};
+/// Of what no person decided: a program that asks and goes on by itself, again and again, is held to this.
+constexpr Amount most_kept{.count = 1000, .bytes = 64 << 20};
 
 Result<Approval> find_or_fail(Reader& reader, const std::string& id) {
   auto found = approvals::find(reader, id);
@@ -28,8 +32,10 @@ std::string entity_of(const Approval& approval) {
 
 }  // namespace
 
-Approval Approvals::request(Tx& tx, Request request, const Moment& now, const std::optional<Ruling>& ruling) {
+Approval Approvals::request(Tx& tx, Request request, const Moment& now, const std::optional<Ruling>& ruling,
+                            const Closed& closed) {
   auto approval = add(tx, std::move(request), now);
+  drop_beyond(tx, asker_of(approval.request), most_kept);
   auto ruled = ruling ? step(approval, *ruling, now) : Result<Step>(Step{approval});
   // A rule that cannot decide it leaves it to the person.
   if (ruled && !ruled->event.empty()) {
@@ -38,15 +44,55 @@ Approval Approvals::request(Tx& tx, Request request, const Moment& now, const st
   }
   tx.emit({"approval.requested", entity_of(approval), to_summary(approval)});
   if (!is_open(approval.state)) tx.emit({ruled->event, entity_of(approval), to_summary(approval)});
+  if (closed && is_final(approval)) closed(tx, approval);
   return approval;
+}
+
+std::string describe_change(const Approval& approval, const Proposal& now) {
+  return "something changed after it was approved: " + difference(approval.proposal(), now);
+}
+
+Approval Approvals::ask_once(Tx& tx, Request request, const Moment& now, const std::optional<Ruling>& ruling,
+                             const Closed& closed) {
+  if (auto known = find_of_use(tx, request.thread, request.use)) {
+    if (known->id != request.replaces) return *std::move(known);
+    auto why = describe_change(*known, request.proposal);
+    // One that is over already is only followed by the next.
+    (void)take(tx, *std::move(known), Withdraw{why}, now, closed);
+  }
+  return Approvals::request(tx, std::move(request), now, ruling, closed);
+}
+
+Result<> Approvals::check_room(Reader& reader, const Approval& asked) {
+  auto waiting = waiting_of(reader, asker_of(asked.request));
+  if (waiting.count > most_waiting.count)
+    return fail(Code::overloaded,
+                fmt::format("{} approvals of this agent wait already, which is as many as can wait",
+                            most_waiting.count),
+                {}, "wait for a decision on them");
+  if (waiting.bytes > most_waiting.bytes)
+    return fail(Code::overloaded,
+                fmt::format("with this one, the approvals of this agent that wait would hold {} bytes, and "
+                            "{} is the most",
+                            waiting.bytes, most_waiting.bytes),
+                {}, "wait for a decision on the others, or ask for less at once");
+  return {};
 }
 
 Task<std::optional<Ruling>> Approvals::ruling_on(Request request) {
   if (!judge_) co_return std::nullopt;
-  co_return co_await judge_(std::move(request));
+  bool is_anew = !request.replaces.empty();
+  auto ruling = co_await judge_(std::move(request));
+  // Asked anew because something changed after it was approved. By a rule it would be approved again, and a
+  // file that keeps changing would go on like this for ever.
+  if (is_anew && ruling && ruling->verdict == Verdict::allow)
+    co_return Ruling{Verdict::ask, ruling->rule, "something changed after it had been approved"};
+  co_return ruling;
 }
 
-Result<Approval> Approvals::take(Tx& tx, Approval approval, const Input& input, const Moment& now) {
+Result<Approval> Approvals::take(Tx& tx, Approval approval, const Input& input, const Moment& now,
+                                 const Closed& closed) {
+  bool was_final = is_final(approval);
   auto taken = step(std::move(approval), input, now);
   if (!taken) return fail(std::move(taken.error()));
   if (taken->event.empty()) return std::move(taken->approval);
@@ -60,11 +106,15 @@ Result<Approval> Approvals::take(Tx& tx, Approval approval, const Input& input, 
     told["answer"] = json_or_null(last.answer);
   }
   tx.emit({taken->event, entity_of(taken->approval), std::move(told)});
+  if (closed && !was_final && is_final(taken->approval)) closed(tx, taken->approval);
   return std::move(taken->approval);
 }
 
-void Approvals::withdraw_of(Tx& tx, std::string_view thread, const std::string& why, const Moment& now) {
-  for (auto& approval : unfinished_of(tx, thread)) (void)take(tx, std::move(approval), Withdraw{why}, now);
+void Approvals::withdraw_of(Tx& tx, std::string_view thread, const std::string& why, const Moment& now,
+                            const Closed& closed) {
+  for (const auto& one : unfinished_of(tx, thread))
+    if (auto approval = approvals::find(tx, one.id))
+      (void)take(tx, *std::move(approval), Withdraw{why}, now, closed);
 }
 
 Task<Result<Approval>> Approvals::find(std::string id) {
@@ -104,23 +154,48 @@ Task<Result<Approval>> Approvals::wait_while(std::string id, State state, size_t
   }
 }
 
-Task<Result<Approval>> Approvals::decide(std::string id, Input input) {
-  auto decided = co_await store_.write([id, input, at = now()](Tx& tx) -> Result<Approval> {
-    auto found = find_or_fail(tx, id);
-    if (!found) return found;
-    return take(tx, *std::move(found), input, at);
-  });
+Task<Result<Approval>> Approvals::decide(std::string id, Input input, Kept kept) {
+  auto decided =
+      co_await store_.write([id, input, at = now(), closed = closed_, kept](Tx& tx) -> Result<Approval> {
+        auto found = find_or_fail(tx, id);
+        if (!found) return found;
+        auto taken = take(tx, *std::move(found), input, at, closed);
+        if (taken && kept) kept(tx, *taken);
+        return taken;
+      });
   if (decided) notify();
   co_return decided;
 }
 
-Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, json::object set) {
-  if (set.empty()) co_return co_await decide(std::move(id), Approve{std::move(confirm), {}});
+Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, json::object set,
+                                          std::string digest, Kept kept) {
+  bool is_changed = !set.empty();
+  if (!is_changed && digest.empty())
+    co_return co_await decide(std::move(id), Approve{std::move(confirm), {}}, std::move(kept));
+  auto wanted = co_await preview(id, std::move(set));
+  if (!wanted) co_return wanted;
+  if (!digest.empty() && digest != wanted->digest)
+    co_return fail(Code::conflict, "this is not what you were shown: something has changed since", "digest",
+                   "look at it again: cru approvals show " + wanted->id);
+  Approve approval{std::move(confirm), {}};
+  if (is_changed) approval.changed = std::move(wanted->request.proposal);
+  co_return co_await decide(std::move(id), std::move(approval), std::move(kept));
+}
+
+Task<Result<Approval>> Approvals::preview(std::string id, json::object set) {
   auto found = co_await find(id);
-  if (!found) co_return found;
-  if (!found->request.is_checked_at_execution() || !examine_)
-    co_return fail(Code::invalid_argument, "the input of this action cannot be changed", "set",
-                   "deny it, and say what to do instead");
+  if (!found || set.empty()) co_return found;
+  if (!is_open(found->state))
+    co_return fail(Code::conflict,
+                   fmt::format("approval {} is over: {}", found->id, describe_outcome(*found)), "id",
+                   "see: cru approvals list");
+  if (!found->request.can_be_changed() || !examine_)
+    co_return fail(
+        Code::invalid_argument,
+        fmt::format("{} cannot be changed: only tools of cru, and those of Claude Code whose fields "
+                    "are known, take changes",
+                    found->proposal().tool),
+        "set", "deny it, and say what to do instead");
   auto schema = parse_json(found->request.schema);
   auto input = apply_set(found->proposal().input, set,
                          schema && schema->is_object() ? schema->get_object() : json::object());
@@ -130,8 +205,12 @@ Task<Result<Approval>> Approvals::approve(std::string id, std::string confirm, j
   // Looked at on the same terms as before.
   auto terms = found->request;
   terms.proposal = *std::move(changed);
-  terms = on_terms(policy_, std::move(terms), std::string(text_or(*input, "action")));
-  co_return co_await decide(std::move(id), Approve{std::move(confirm), std::move(terms.proposal)});
+  bool is_request = terms.proposal.tool == "request_approval";
+  terms = on_terms(policy_, std::move(terms), std::string(is_request ? text_or(*input, "action") : ""));
+  found->changes = list_changes(found->proposal().input, terms.proposal.input);
+  found->request.proposal = std::move(terms.proposal);
+  found->digest = digest_of(found->proposal());
+  co_return found;
 }
 
 Task<Result<bool>> Approvals::purge(Duration keep) {
@@ -147,17 +226,23 @@ Task<Result<>> Approvals::recover() {
 }
 
 Task<Result<>> Approvals::pass_time(bool is_restart) {
-  co_return co_await write_with_retry(loop_, store_, [at = now(), is_restart](Tx& tx) -> Result<> {
-    for (auto& approval : approvals::list(tx, true, most_open)) {
-      if (is_restart) {
-        auto begun = take(tx, std::move(approval), Restart{}, at);
-        if (!begun) continue;
-        approval = *std::move(begun);
-      }
-      (void)take(tx, std::move(approval), TimePasses{}, at);
-    }
-    return {};
-  });
+  co_return co_await write_with_retry(loop_, store_,
+                                      [at = now(), is_restart, closed = closed_](Tx& tx) -> Result<> {
+                                        for (const auto& listed : approvals::list(tx, true, most_open)) {
+                                          if (listed.state != State::pending || !listed.deadline) continue;
+                                          if (!is_restart && !passed(*listed.deadline, at)) continue;
+                                          auto whole = approvals::find(tx, listed.id);
+                                          if (!whole) continue;
+                                          auto approval = *std::move(whole);
+                                          if (is_restart) {
+                                            auto begun = take(tx, std::move(approval), Restart{}, at);
+                                            if (!begun) continue;
+                                            approval = *std::move(begun);
+                                          }
+                                          (void)take(tx, std::move(approval), TimePasses{}, at, closed);
+                                        }
+                                        return {};
+                                      });
 }
 
 /// Sleeps until the first is due, or something changes: nothing polls.
@@ -173,8 +258,10 @@ Task<void> Approvals::let_time_pass() {
       next = std::min(next.value_or(left), left);
     }
     if (open && next && *next <= Duration(0)) {
-      if (auto passed = co_await pass_time(false); !passed)
+      if (auto passed = co_await pass_time(false); !passed) {
         log_error("cannot let an approval expire", passed.error());
+        co_await loop_.sleep(1s);  // the store will be there again
+      }
       notify();
       continue;
     }
@@ -187,16 +274,24 @@ Result<json::object> apply_set(json::object input, const json::object& set, cons
   const auto* properties = object_at(schema, "properties");
   for (const auto& [key, value] : set) {
     const auto* property = properties ? object_at(*properties, key) : nullptr;
-    if (!property)
+    if (!property) {
+      std::string fields;
+      for (const auto& [name, _] : properties ? *properties : json::object())
+        fields += (fields.empty() ? "its fields: " : ", ") + std::string(name);
       return fail(Code::invalid_argument,
                   fmt::format("{} is not a field of this action", truncate(safe_for_terminal(key), 64)),
-                  "set", "see: cru approvals show ID --json");
+                  "set", fields.empty() ? "deny it, and say what to do instead" : fields);
+    }
     auto type = text_or(*property, "type");
     if (type == "string" || !value.is_string()) {
       input[key] = value;
       continue;
     }
     auto parsed = parse_json(std::string_view(value.get_string()));
+    if (!parsed && type.empty()) {  // it takes any JSON, so a text as well
+      input[key] = value;
+      continue;
+    }
     if (!parsed)
       return fail(Code::invalid_argument, fmt::format("{} must be JSON of the type {}", key, type), "set",
                   fmt::format("for example {}={}", key, type == "array" ? "[\"one\",\"two\"]" : "1"));

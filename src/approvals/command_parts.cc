@@ -21,16 +21,52 @@ constexpr std::array<std::string_view, 9> plain_shells = {"sh",          "bash",
                                                           "/bin/sh",     "/bin/bash",     "/bin/dash",
                                                           "/usr/bin/sh", "/usr/bin/bash", "/usr/bin/dash"};
 /// Run a program that their arguments name.
-constexpr std::array<std::string_view, 31> wrappers = {
-    "sudo",    "doas",    "su",      "env",     "xargs",    "eval",        "exec",   "command",
-    "builtin", "nohup",   "nice",    "ionice",  "time",     "timeout",     "setsid", "stdbuf",
-    "chroot",  "unshare", "nsenter", "ssh",     "parallel", "watch",       "strace", "ltrace",
-    "gdb",     "script",  "flock",   "busybox", "toybox",   "systemd-run", "crontab"};
+constexpr std::array<std::string_view, 37> wrappers = {"sudo",
+                                                       "doas",
+                                                       "su",
+                                                       "env",
+                                                       "xargs",
+                                                       "eval",
+                                                       "exec",
+                                                       "command",
+                                                       "builtin",
+                                                       "nohup",
+                                                       "nice",
+                                                       "ionice",
+                                                       "time",
+                                                       "timeout",
+                                                       "setsid",
+                                                       "stdbuf",
+                                                       "chroot",
+                                                       "unshare",
+                                                       "nsenter",
+                                                       "ssh",
+                                                       "parallel",
+                                                       "watch",
+                                                       "strace",
+                                                       "ltrace",
+                                                       "gdb",
+                                                       "script",
+                                                       "flock",
+                                                       "busybox",
+                                                       "toybox",
+                                                       "systemd-run",
+                                                       "crontab",
+                                                       "runuser",
+                                                       "setpriv",
+                                                       "pkexec",
+                                                       "start-stop-daemon",
+                                                       "dbus-run-session",
+                                                       "trap"};
 /// Read a language from their arguments, or run programs that these arguments may name.
-constexpr std::array<std::string_view, 24> interpreters = {
-    "awk",  "gawk", "mawk",   "sed",    "perl",    "python", "python2", "python3",
-    "ruby", "node", "deno",   "bun",    "php",     "lua",    "tclsh",   "osascript",
-    "npx",  "make", "docker", "podman", "kubectl", "cru",    "find",    "at"};
+constexpr std::array<std::string_view, 59> interpreters = {
+    "awk",      "gawk", "mawk",      "nawk",  "sed",     "perl",    "python",   "python2",   "python3",
+    "ruby",     "node", "deno",      "bun",   "php",     "lua",     "tclsh",    "osascript", "Rscript",
+    "expect",   "psql", "sqlite3",   "mysql", "vi",      "vim",     "nvim",     "ex",        "ed",
+    "emacs",    "make", "npx",       "bunx",  "pnpx",    "uvx",     "pipx",     "docker",    "podman",
+    "kubectl",  "nix",  "nix-shell", "tmux",  "screen",  "bwrap",   "firejail", "fakeroot",  "proot",
+    "valgrind", "perf", "taskset",   "chrt",  "numactl", "prlimit", "xvfb-run", "unbuffer",  "rlwrap",
+    "cru",      "find", "fd",        "at",    "batch"};
 constexpr std::array<std::string_view, 19> keywords = {
     "if",   "then", "else", "elif",     "fi",     "for",    "while", "until", "do", "done",
     "case", "esac", "in",   "function", "select", "coproc", "[[",    "]]",    "!"};
@@ -185,15 +221,14 @@ class CertainReader {
   void end_word() {
     if (!in_word_) return;
     auto word = std::exchange(word_, {});
-    bool was_quoted = std::exchange(is_quoted_, false);
-    in_word_ = false;
+    is_quoted_ = in_word_ = false;
     if (std::exchange(awaits_target_, false)) {
       if (word != "/dev/null") doubt("it redirects from or to a file");
       return;
     }
     if (is_closed_) return doubt("a word follows a parenthesis");
-    if (words_.empty() && !was_quoted && is_assignment(word))
-      return doubt("it sets a variable for its command");
+    // Quotes within it do not change that: A="" is an assignment. Of a name in quotes, this is too strict.
+    if (words_.empty() && is_assignment(word)) return doubt("it sets a variable for its command");
     words_.push_back(std::move(word));
   }
 
@@ -239,38 +274,68 @@ class CertainReader {
 /// Everything that may be run, whatever stands around it. Too much rather than too little.
 class PossibleReader {
  public:
-  void read_text(std::string_view text, int level) {
+  void read_text(std::string_view text, int level, bool is_mentioned = false) {
+    if (level > max_levels || text.size() > max_text_bytes) leave_out(is_mentioned);
     if (level > max_levels) return;
-    for (const auto& command : read_script(text.substr(0, max_text_bytes)).commands) {
+    auto script = read_script(text.substr(0, max_text_bytes));
+    if (script.is_too_deep) leave_out(is_mentioned);
+    for (const auto& command : script.commands) {
       Words words;
       for (const auto& word : command.words) words.push_back(word.text);
-      read_words(words, level);
+      read_words(words, level, is_mentioned);
       for (const auto& input : command.input)
-        if (!words.empty() && runs_others(program_name(words[0]))) read_text(input, level + 1);
+        if (!words.empty() && runs_others(program_name(words[0]))) read_text(input, level + 1, is_mentioned);
     }
   }
 
-  void read_words(std::span<const std::string> words, int level) {
+  void read_words(std::span<const std::string> words, int level, bool is_mentioned = false) {
     while (!words.empty() && (is_assignment(words[0]) || is_one_of(words[0], {"{", "}", "(", ")"}) ||
                               is_in(keywords, words[0])))
       words = words.subspan(1);
-    if (words.empty() || parts.size() >= max_possible) return;
-    parts.emplace_back(words.begin(), words.end());
-    if (!runs_others(program_name(words[0])) || level >= max_levels) return;
-    for (size_t i = 1; i < words.size(); ++i) {
-      read_text(words[i], level + 1);
-      if (!words[i].starts_with('-') && parts.size() < max_possible)
-        parts.emplace_back(words.begin() + static_cast<std::ptrdiff_t>(i), words.end());
-    }
+    if (words.empty()) return;
+    if (parts.size() >= max_possible) return leave_out(is_mentioned);
+    parts.push_back({Words(words.begin(), words.end()), is_mentioned});
+    auto name = program_name(words[0]);
+    bool reads_each = is_in(wrappers, name) || is_in(shells, name);
+    for (const auto& word : words.subspan(1))
+      if (reads_each || word.find_first_of(" \t\n;|&`(") != word.npos)
+        read_text(word, level + 1, is_mentioned || !runs_others(name));
+    if (is_one_of(name, {"find", "fd"}))
+      for (size_t at = 1; at < words.size(); ++at)
+        if (is_one_of(words[at],
+                      {"-exec", "-execdir", "-ok", "-okdir", "-x", "-X", "--exec", "--exec-batch"}))
+          read_words(words.subspan(at + 1), level + 1, is_mentioned);
   }
 
-  std::vector<Words> parts;
+  std::vector<PossiblePart> parts;
+  bool is_cut = false, are_mentions_cut = false;  ///< there is more than was read
+
+ private:
+  void leave_out(bool is_mentioned) { (is_mentioned ? are_mentions_cut : is_cut) = true; }
 };
 
 CommandParts both(CommandParts certain, PossibleReader possible) {
-  if (certain.is_certain()) return certain;
-  if (possible.parts.size() >= max_possible) certain.doubt = "it has too many parts";
-  return {std::move(possible.parts), std::move(certain.doubt)};
+  for (const auto& words : certain.parts) possible.parts.push_back({words});
+  if (possible.is_cut && certain.is_certain()) certain.doubt = "it is too long to be read whole";
+  if (certain.is_certain()) {
+    if (possible.are_mentions_cut) certain.unsure = "it is too long to be read whole";
+    for (const auto& words : certain.parts)
+      if (auto name = program_name(words[0]); runs_others(name))
+        certain.unsure = fmt::format("{} may run what its arguments say", name);
+  } else {
+    certain.parts.clear();
+    for (const auto& part : possible.parts)
+      if (!part.is_mentioned) certain.parts.push_back(part.words);
+  }
+  certain.possible = std::move(possible.parts);
+  return certain;
+}
+
+bool names(const CommandPattern& pattern, std::span<const std::string> words) {
+  if (pattern.words.empty() || words.size() < pattern.words.size()) return false;
+  if (!pattern.is_open && words.size() != pattern.words.size()) return false;
+  return program_name(words[0]) == program_name(pattern.words[0]) &&
+         std::equal(pattern.words.begin() + 1, pattern.words.end(), words.begin() + 1);
 }
 
 }  // namespace
@@ -279,6 +344,30 @@ std::string_view program_name(std::string_view word) { return word.substr(word.r
 
 bool runs_others(std::string_view program) {
   return is_in(wrappers, program) || is_in(shells, program) || is_in(interpreters, program);
+}
+
+bool matches(const CommandPattern& pattern, std::span<const std::string> words) {
+  if (pattern.is_open ? words.size() < pattern.words.size() : words.size() != pattern.words.size())
+    return false;
+  // By an option many programs write files or run others: git log --output=…, less +!…, cc @options.
+  auto may_be_option = [](std::string_view word) {
+    return word.starts_with('-') || word.starts_with('+') || word.starts_with('@');
+  };
+  return std::equal(pattern.words.begin(), pattern.words.end(), words.begin()) &&
+         std::ranges::none_of(words.subspan(pattern.words.size()), may_be_option);
+}
+
+Fit may_run(const CommandParts& command, const CommandPattern& pattern) {
+  auto fit = command.is_certain() && command.unsure.empty() ? Fit::no : Fit::perhaps;
+  for (const auto& [words, is_mentioned] : command.possible) {
+    bool is_starter = runs_others(program_name(words[0]));
+    for (size_t at = 0; at < words.size(); ++at) {
+      if (!names(pattern, std::span(words).subspan(at))) continue;
+      if (!is_mentioned && (at == 0 || is_starter)) return Fit::yes;
+      fit = Fit::perhaps;
+    }
+  }
+  return fit;
 }
 
 CommandParts parts_of_shell(std::string_view text) {

@@ -1,7 +1,7 @@
 #pragma once
 /// Command parts: which programs a command would run, with which words. Rules only; nothing is expanded or
 /// looked up. Two readings of the same text: everything that it may run, for rules that deny or ask, and
-/// whether that is certain, for rules that allow.
+/// whether that is certain, for rules that allow. What is not read whole is never certain.
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,11 +11,37 @@ namespace cru::approvals {
 
 using Words = std::vector<std::string>;
 
+/// The words of one simple command: all of them, or the first of them with anything behind.
+struct CommandPattern {
+  Words words;
+  bool is_open = false;
+  bool operator==(const CommandPattern&) const = default;
+};
+
+/// A command that may be run.
+struct PossiblePart {
+  Words words;
+  bool is_mentioned = false;  ///< it stands in a word of a program that is not known to run others
+};
+
 struct CommandParts {
   std::vector<Words> parts;  ///< of a certain command: exactly what it runs, in order
   std::string doubt = {};    ///< why it is not certain what is run; empty: it is
+  std::string unsure = {};   ///< of a certain command: why it may run something else all the same
+  std::vector<PossiblePart> possible = {};
   bool is_certain() const { return doubt.empty(); }
 };
+
+/// Exactly as it is written there. Of an open pattern, further words that may be options are not covered.
+bool matches(const CommandPattern& pattern, std::span<const std::string> words);
+
+/// Whether a command runs what a pattern names, by whichever path to the program.
+enum class Fit {
+  no,
+  perhaps,  ///< only a person can tell: it names it for a program that may run others, or cannot be read
+  yes,
+};
+Fit may_run(const CommandParts& command, const CommandPattern& pattern);
 
 /// A text for a shell. Certain are simple commands of literal words, joined by `&&`, `||`, `;`, `|`, `&`,
 /// newlines and parentheses, with redirections to /dev/null and between descriptors only, and `sh -c` with

@@ -9,11 +9,8 @@ namespace {
 
 using Parts = std::vector<Words>;
 
-bool may_run(const CommandParts& command, const Words& first_words) {
-  return std::ranges::any_of(command.parts, [&](const Words& words) {
-    return words.size() >= first_words.size() &&
-           std::equal(first_words.begin(), first_words.end(), words.begin());
-  });
+Fit fit(const CommandParts& command, Words first_words) {
+  return may_run(command, {std::move(first_words), true});
 }
 
 TEST(CommandParts, OfPlainCommandsAreCertain) {
@@ -57,6 +54,9 @@ TEST(CommandParts, AreInDoubtWhereTheShellDecidesWhatIsRun) {
                                 "a x=~",
                                 "A=1 b",
                                 "A+=1 b",
+                                "A=\"\" b",
+                                "A='' b",
+                                "A=\\  b",
                                 "PATH=/tmp npm test",
                                 "a > out.txt",
                                 "a >> out.txt",
@@ -190,10 +190,42 @@ TEST(CommandParts, ThatMayBeRunAreFoundWhereverTheyStand) {
                                 "ssh host 'rm x'",
                                 "bash <<X\nrm x\nX\n",
                                 "busybox rm x",
+                                "A=\"\" rm x",
+                                "A='' B=\"c d\" rm x",
+                                "find . -exec rm x \\;",
+                                "find . -execdir rm x +",
+                                "npx rm x",
+                                "docker run -it image rm x",
+                                "cru run -- rm x",
+                                "trap 'rm x' EXIT",
+                                "trap \"a; rm x\" EXIT",
                                 "a $(b $(rm x))"})
-    EXPECT_TRUE(may_run(parts_of_shell(text), {"rm", "x"})) << text;
-  for (std::string_view text : {"echo 'rm x'", "git commit -m 'rm x'", "grep 'rm x' file"})
-    EXPECT_FALSE(may_run(parts_of_shell(text), {"rm", "x"})) << text;
+    EXPECT_EQ(fit(parts_of_shell(text), {"rm", "x"}), Fit::yes) << text;
+}
+
+TEST(CommandParts, OfWhichNobodyCanTellWhatTheyRunArePerhapsAnything) {
+  for (std::string_view text :
+       {"echo 'rm x'", "git commit -m 'rm x'", "grep 'rm x' file", "echo rm x", "tmuxinator new 'rm x'",
+        "newstarter rm x", "echo rm x | sh", "cat x | bash", "awk 'BEGIN{system(\"rm x\")}'",
+        "python3 -c 'import os; os.system(\"rm x\")'", "node x.mjs", "make clean", "$A $B", "./a > b",
+        "vim -c '!rm x'", "sh x.sh"})
+    EXPECT_EQ(fit(parts_of_shell(text), {"rm", "x"}), Fit::perhaps) << text;
+  for (std::string_view text : {"git status", "echo 'remove x'", "grep -n rm file", "rm y", "a && b | c"})
+    EXPECT_EQ(fit(parts_of_shell(text), {"rm", "x"}), Fit::no) << text;
+}
+
+TEST(CommandParts, ThatAreNotReadWholeAreNeverCertain) {
+  auto padded = "echo " + std::string(17'000, 'a') + "; rm x";
+  EXPECT_EQ(fit(parts_of_shell(padded), {"rm", "x"}), Fit::perhaps);
+  std::string many;
+  for (int i = 0; i < 1200; ++i) many += "a;";
+  EXPECT_EQ(fit(parts_of_shell(many + "rm x"), {"rm", "x"}), Fit::perhaps);
+  EXPECT_EQ(fit(parts_of_argv(Words{"awk", padded}), {"rm", "x"}), Fit::perhaps);
+  EXPECT_FALSE(parts_of_argv(Words{"awk", padded}).is_certain());
+  // What only stands in a message does not take the certainty from the command itself.
+  auto message = parts_of_argv(Words{"git", "commit", "-m", many + "rm y"});
+  EXPECT_TRUE(message.is_certain());
+  EXPECT_EQ(fit(message, {"rm", "x"}), Fit::perhaps);
 }
 
 TEST(CommandParts, OfArgumentsAreReadByNoShell) {
@@ -203,7 +235,8 @@ TEST(CommandParts, OfArgumentsAreReadByNoShell) {
   for (const auto& words : {Words{}, Words{""}, Words{"sh", "x.sh"}, Words{"sh", "-c", "a $X"},
                             Words{"sudo", "a"}, Words{"env", "a"}, Words{"xargs", "a"}})
     EXPECT_FALSE(parts_of_argv(words).is_certain()) << (words.empty() ? "" : words[0]);
-  EXPECT_TRUE(may_run(parts_of_argv(Words{"sudo", "sh", "-c", "a; rm x"}), {"rm", "x"}));
+  EXPECT_EQ(fit(parts_of_argv(Words{"sudo", "sh", "-c", "a; rm x"}), {"rm", "x"}), Fit::yes);
+  EXPECT_EQ(fit(parts_of_argv(Words{"find", ".", "-exec", "rm", "x", ";"}), {"rm", "x"}), Fit::yes);
 }
 
 }  // namespace

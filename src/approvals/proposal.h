@@ -30,8 +30,9 @@ struct FileHash {
 struct Proposal {
   std::string tool = {};
   json::object input = {};
-  std::string folder = {};           ///< where it works
-  std::string executable = {};       ///< of a command: the program that would run
+  std::string folder = {};       ///< where it works
+  std::string executable = {};   ///< of a command: the program that would run
+  std::string search_path = {};  ///< of a shell's: the PATH by which it looks for programs; empty: unknown
   std::vector<FileHash> files = {};  ///< that will change, and those that a command is given or is
   Preview preview = {};
   std::string what = {};    ///< one line: "write src/a.cc"

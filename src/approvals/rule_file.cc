@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/sha256.h"
+#include "base/text.h"
 #include "platform/files/files.h"
 #include "platform/files/own_file.h"
 
@@ -27,6 +28,9 @@ std::string rule_file(const std::string& config_folder, const std::string& root)
 
 Result<std::vector<Rule>> load_rules(const std::string& file, const std::string& root) {
   if (file.empty()) return std::vector<Rule>();
+  // Whoever can write above it could put other rules into the place of the person's, or take them away.
+  if (auto above = check_nobody_else_writes(folder_of(folder_of(file))); !above)
+    return fail(std::move(above.error()));
   auto text = read_own_file(folder_of(file), file.substr(file.rfind('/') + 1), max_file_bytes,
                             fmt::format("look at it, then remove {}", file));
   if (!text && text.error().code == Code::not_found) return std::vector<Rule>();
@@ -39,13 +43,16 @@ Result<std::vector<Rule>> load_rules(const std::string& file, const std::string&
   const auto* whole = value ? value->if_object() : nullptr;
   const auto* list = whole ? array_at(*whole, "rules") : nullptr;
   if (!list) return damaged("it has no list of rules");
+  if (int_or(*whole, "version") != 1) return damaged("its version is not 1");
   if (text_or(*whole, "project") != root) return damaged("it names another project");
   std::vector<Rule> rules;
   for (const auto& item : *list) {
     auto rule = item.is_object() ? rule_from(item.get_object())
                                  : Result<Rule>(fail(Code::invalid_argument, "a rule is no object"));
     if (!rule) return damaged(rule.error().message);
-    if (rule->scope != Scope::project || rule->project != root) return damaged("a rule is another project's");
+    if (rule->scope != Scope::project || rule->project != root)
+      return damaged(
+          fmt::format("the rule {} is another project's", truncate(safe_for_terminal(rule->id), 64)));
     rules.push_back(*std::move(rule));
   }
   return rules;

@@ -10,8 +10,9 @@ namespace cru::approvals {
 /// agents write.
 std::string rule_file(const std::string& config_folder, const std::string& root);
 
-/// An absent file has no rules. Errors: forbidden for one that others could have written; invalid_argument
-/// for a damaged one, and for another project's. Then none of its rules counts.
+/// An absent file has no rules. Errors: forbidden for one that others could have written or replaced;
+/// invalid_argument for a damaged one, naming the field, and for another project's. Then none of its rules
+/// counts.
 Result<std::vector<Rule>> load_rules(const std::string& file, const std::string& root);
 /// Whole or not at all, 0600 in a folder that is 0700. Errors: forbidden, disk_full, and conflict where there
 /// is no folder outside the project.

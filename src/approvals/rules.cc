@@ -1,73 +1,18 @@
 #include "approvals/rules.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "approvals/seen.h"
 #include "base/glob.h"
 #include "base/guarded_paths.h"
-#include "base/plain_words.h"
-#include "base/sha256.h"
 #include "base/text.h"
 
 namespace cru::approvals {
 namespace {
 
 constexpr size_t max_patterns = 32, max_pattern_bytes = 4096;
-
-/// A proposal as rules look at it.
-struct Seen {
-  Subject subject = Subject::call;
-  std::string path = {};  ///< of a file: below the folder
-  bool is_inside = false;
-  CommandParts command = {};
-  std::string input = {};
-};
-
-CommandParts command_in(const json::object& input) {
-  for (auto key : {"argv", "command"})
-    if (const auto* list = array_at(input, key)) {
-      Words words;
-      for (const auto& word : *list)
-        words.emplace_back(word.is_string() ? std::string(word.get_string()) : "");
-      auto parts = parts_of_argv(words);
-      if (!text_or(input, "stdin").empty() && parts.is_certain())
-        parts.doubt = "it reads what the agent gives it as standard input";
-      return parts;
-    }
-  return parts_of_shell(text_or(input, "command"));
-}
-
-Seen look_at(const Proposal& proposal) {
-  Seen seen;
-  bool is_command = array_at(proposal.input, "argv") || array_at(proposal.input, "command") ||
-                    !text_or(proposal.input, "command").empty();
-  if (is_command) {
-    seen.subject = Subject::command;
-    seen.command = command_in(proposal.input);
-  } else if (proposal.files.size() == 1 && proposal.executable.empty()) {
-    seen.subject = Subject::files;
-    std::string_view path = proposal.files[0].path;
-    auto prefix = proposal.folder + "/";
-    seen.is_inside = !path.starts_with('/') || path.starts_with(prefix);
-    seen.path = path.starts_with(prefix) ? path.substr(prefix.size()) : path;
-    seen.is_inside = seen.is_inside && !seen.path.empty() && !has_part(seen.path, "..");
-  }
-  seen.input = sha256(canonical(without_advisory(proposal.tool, proposal.input)));
-  return seen;
-}
-
-bool matches(const CommandPattern& pattern, const Words& words, bool by_name) {
-  if (words.size() < pattern.words.size()) return false;
-  if (!pattern.is_open && words.size() != pattern.words.size()) return false;
-  for (size_t i = 0; i < pattern.words.size(); ++i) {
-    bool is_same = words[i] == pattern.words[i] ||
-                   (by_name && i == 0 && program_name(words[0]) == program_name(pattern.words[0]));
-    if (!is_same) return false;
-  }
-  return true;
-}
 
 bool covers_file(const Rule& rule, const std::string& path) {
   return std::ranges::any_of(rule.files,
@@ -86,36 +31,31 @@ bool is_in_scope(const Rule& rule, const Request& request, std::string_view proj
 }
 
 /// Of rules that deny or ask: whether any of it is theirs.
-bool touches(const Rule& rule, const Seen& seen) {
-  if (rule.is_damaged) return true;
-  if (rule.subject != seen.subject) return false;
-  if (rule.subject == Subject::files) return covers_file(rule, seen.path);
-  if (rule.subject == Subject::call) return rule.input == seen.input;
-  return std::ranges::any_of(rule.commands, [&](const CommandPattern& pattern) {
-    return std::ranges::any_of(seen.command.parts,
-                               [&](const Words& words) { return matches(pattern, words, true); });
-  });
+Fit touches(const Rule& rule, const Seen& seen) {
+  if (rule.is_damaged) return Fit::yes;
+  if (rule.subject != seen.subject) return Fit::no;
+  if (rule.subject == Subject::call) return rule.input == seen.input ? Fit::yes : Fit::no;
+  if (rule.subject == Subject::files) {
+    auto is_one = [&](const SeenFile& file) { return covers_file(rule, file.path); };
+    if (std::ranges::any_of(seen.files, is_one)) return Fit::yes;
+    // Elsewhere may be another worktree of the project.
+    bool is_known = !seen.is_partial && std::ranges::all_of(seen.files, &SeenFile::is_of_project);
+    return is_known ? Fit::no : Fit::perhaps;
+  }
+  auto fit = Fit::no;
+  for (const auto& pattern : rule.commands) fit = std::max(fit, may_run(seen.command, pattern));
+  return fit;
 }
 
-/// Why no rule may allow this; empty: one may.
-std::string never_allowed(const Proposal& proposal, const Seen& seen) {
-  if (proposal.undo != Undo::reversible)
-    return fmt::format("it cannot be undone ({})",
-                       proposal.undo_why.empty() ? "nobody knows how" : proposal.undo_why);
-  if (seen.subject == Subject::command && !seen.command.is_certain())
-    return "it is not certain what the command runs: " + seen.command.doubt;
-  if (seen.subject == Subject::files && !seen.is_inside) return "the file is outside of the agent's folder";
-  if (seen.subject == Subject::files && is_guarded(seen.path))
-    return "the file is one that no agent may change on its own";
-  return {};
+/// A rule that allows holds where it was made, and for what else was asked with the command.
+bool is_same_place(const Rule& rule, const Proposal& proposal, const Seen& seen) {
+  return rule.folder == proposal.folder && rule.executable == proposal.executable &&
+         (rule.subject != Subject::command || rule.input == seen.rest);
 }
 
-bool is_same_place(const Rule& rule, const Proposal& proposal) {
-  return rule.folder == proposal.folder && rule.executable == proposal.executable;
-}
-
-/// The rules that allow it together, each part of a command by one of them; none if a part is left.
-std::vector<const Rule*> allowing(std::span<const Rule* const> rules, const Seen& seen) {
+/// The rules that allow it together, each file and each part of a command by one of them; none if one is
+/// left. `word_for_word`: a pattern with any further words does not count.
+std::vector<const Rule*> allowing(std::span<const Rule* const> rules, const Seen& seen, bool word_for_word) {
   std::vector<const Rule*> found;
   auto add = [&](auto&& covers) {
     auto rule = std::ranges::find_if(rules, covers);
@@ -124,14 +64,15 @@ std::vector<const Rule*> allowing(std::span<const Rule* const> rules, const Seen
     return true;
   };
   if (seen.subject == Subject::files) {
-    add([&](const Rule* rule) { return covers_file(*rule, seen.path); });
+    for (const auto& file : seen.files)
+      if (!add([&](const Rule* rule) { return covers_file(*rule, file.path); })) return {};
   } else if (seen.subject == Subject::call) {
     add([&](const Rule* rule) { return rule->input == seen.input; });
   } else {
     for (const auto& words : seen.command.parts)
       if (!add([&](const Rule* rule) {
             return std::ranges::any_of(rule->commands, [&](const CommandPattern& pattern) {
-              return matches(pattern, words, false);
+              return !(pattern.is_open && word_for_word) && matches(pattern, words);
             });
           }))
         return {};
@@ -144,15 +85,23 @@ std::unexpected<Error> wrong_cover(std::string message, std::string hint = {}) {
 }
 
 Result<std::vector<std::string>> file_patterns(const Seen& seen, const RuleRequest& wanted) {
-  if (wanted.covers.empty()) {
-    if (seen.path.find_first_of("*?") != std::string::npos)
-      return wrong_cover("the name of the file has a * or ?, which no rule can mean literally");
-    return std::vector{seen.path};
+  if (!wanted.covers.empty()) {
+    if (!std::ranges::all_of(wanted.covers, is_file_pattern))
+      return wrong_cover("a pattern of files is relative to the project's folder, such as src/**");
+    return wanted.covers;
   }
-  for (const auto& pattern : wanted.covers)
-    if (pattern.empty() || pattern.starts_with('/') || pattern.contains('\0') || has_part(pattern, ".."))
-      return wrong_cover("a pattern of files is relative to the agent's folder, such as src/**");
-  return wanted.covers;
+  std::vector<std::string> paths;
+  for (const auto& file : seen.files) {
+    if (!is_file_pattern(file.path))
+      return wrong_cover("the file is outside of the project: say which files the rule is about");
+    if (file.path.find_first_of("*?") != std::string::npos)
+      return wrong_cover("the name of the file has a * or ?, which no rule can mean literally");
+    paths.push_back(file.path);
+  }
+  if (paths.empty() || paths.size() > max_patterns)
+    return wrong_cover("it names too many files for a rule, or none: say which files the rule is about",
+                       "for example --covers 'src/**'");
+  return paths;
 }
 
 Result<CommandPattern> command_pattern(std::string_view text, Verdict verdict) {
@@ -172,7 +121,7 @@ Result<CommandPattern> command_pattern(std::string_view text, Verdict verdict) {
   auto program = program_name(pattern.words[0]);
   if (runs_others(program))
     return wrong_cover(
-        fmt::format("{} runs whatever it is given: allow it only with all of its words", program));
+        fmt::format("{} runs other programs: allow it only with all of its arguments", program));
   if (pattern.words.size() < 2)
     return wrong_cover(fmt::format("this would allow everything that {} can do", program),
                        fmt::format("name what of it: --covers '{} status *'", program));
@@ -229,7 +178,7 @@ Result<Rule> propose_rule(const Approval& approval, const RuleRequest& wanted, c
                           Time now) {
   const auto& request = approval.request;
   const auto& proposal = approval.proposal();
-  auto seen = look_at(proposal);
+  auto seen = look_at(proposal, project);
   bool allows = wanted.verdict == Verdict::allow;
   if (auto why = never_allowed(proposal, seen); allows && !why.empty())
     return fail(Code::invalid_argument, "no rule can allow this: " + why, "for",
@@ -245,71 +194,52 @@ Result<Rule> propose_rule(const Approval& approval, const RuleRequest& wanted, c
     if (seen.subject == Subject::command) rule.tool = proposal.tool;
     rule.folder = proposal.folder;
     rule.executable = proposal.executable;
+    if (seen.subject == Subject::command) rule.input = seen.rest;
   }
   if (auto filled = fill_coverage(rule, seen, wanted); !filled) return fail(std::move(filled.error()));
+  rule.reason = wanted.reason;
   rule.made_from = approval.id;
   rule.made_at = now;
   auto ruling = judge(std::span(&rule, 1), request, project);
   if (!ruling || ruling->verdict != wanted.verdict)
     return fail(Code::invalid_argument,
-                fmt::format("this rule would not cover {} itself: {}", approval.id, coverage(rule)),
+                fmt::format("this rule would not cover {} itself: it {}", approval.id, coverage(rule)),
                 "covers");
   return rule;
 }
 
 std::optional<Ruling> judge(std::span<const Rule> rules, const Request& request, std::string_view project) {
-  auto seen = look_at(request.proposal);
+  auto seen = look_at(request.proposal, project);
   std::vector<const Rule*> here;
   for (const auto& rule : rules)
     if (is_in_scope(rule, request, project)) here.push_back(&rule);
+  const Rule* in_question = nullptr;  // may cover it: only a person can tell
   for (auto verdict : {Verdict::deny, Verdict::ask})
-    for (const auto* rule : here)
-      if (rule->verdict == verdict && touches(*rule, seen)) return Ruling{verdict, rule->id, coverage(*rule)};
-  if (!never_allowed(request.proposal, seen).empty()) return {};
-  std::erase_if(here, [&](const Rule* rule) {
-    return rule->verdict != Verdict::allow || rule->subject != seen.subject ||
-           !is_same_place(*rule, request.proposal);
-  });
-  Ruling ruling{Verdict::allow};
-  for (const auto* rule : allowing(here, seen)) {
-    ruling.rule += (ruling.rule.empty() ? "" : ", ") + rule->id;
-    ruling.coverage += (ruling.coverage.empty() ? "" : "; ") + coverage(*rule);
+    for (const auto* rule : here) {
+      if (rule->verdict != verdict) continue;
+      auto fit = touches(*rule, seen);
+      if (fit == Fit::yes && verdict == Verdict::deny) return Ruling{verdict, rule->id, rule->reason};
+      if (fit == Fit::yes)
+        return Ruling{verdict, rule->id, fmt::format("the rule {} says that a person is asked", rule->id)};
+      if (fit == Fit::perhaps && !in_question) in_question = rule;
+    }
+  if (never_allowed(request.proposal, seen).empty()) {
+    std::erase_if(here, [&](const Rule* rule) {
+      return rule->verdict != Verdict::allow || rule->subject != seen.subject ||
+             !is_same_place(*rule, request.proposal, seen);
+    });
+    Ruling ruling{Verdict::allow};
+    auto found = allowing(here, seen, in_question != nullptr);
+    for (const auto* rule : found) ruling.rule += (ruling.rule.empty() ? "" : ", ") + rule->id;
+    if (!found.empty()) return ruling;
   }
-  if (ruling.coverage.empty()) return {};
-  return ruling;
+  if (!in_question) return {};
+  return Ruling{Verdict::ask, in_question->id,
+                fmt::format("it is not certain whether the rule {} covers it", in_question->id)};
 }
 
-std::string coverage(const Rule& rule) {
-  if (rule.is_damaged) return "cannot be read: whatever its session asks for is asked";
-  std::string verb = rule.verdict == Verdict::allow ? "allows"
-                     : rule.verdict == Verdict::ask ? "asks"
-                                                    : "denies";
-  auto who = !rule.agent.empty()              ? fmt::format("agent {}", rule.agent)
-             : rule.verdict == Verdict::allow ? std::string("every program of a run")
-                                              : std::string("every agent");
-  auto where = rule.scope == Scope::project ? fmt::format("in the project {}", rule.project)
-                                            : std::string("in this session only");
-  std::string what;
-  if (rule.subject == Subject::files) {
-    what = fmt::format("changing files that match {}", fmt::join(rule.files, ", "));
-  } else if (rule.subject == Subject::command) {
-    for (const auto& pattern : rule.commands) {
-      std::string line;
-      for (const auto& word : pattern.words) line += (line.empty() ? "" : " ") + as_shell_word(word);
-      what += fmt::format("{}\"{}\"{}", what.empty() ? "running " : ", ", line,
-                          pattern.is_open ? " with any further words" : "");
-    }
-  } else {
-    what = fmt::format("{} with exactly this input ({})", rule.tool, rule.what);
-  }
-  if (!rule.folder.empty()) what += fmt::format(", in {}", rule.folder);
-  if (rule.subject == Subject::command && !rule.tool.empty()) what += fmt::format(", by {}", rule.tool);
-  auto limits =
-      rule.verdict != Verdict::allow ? ""
-      : rule.subject == Subject::command
-          ? "; whatever the program and the files it uses contain by then, but never what cannot be undone"
-          : "; never what cannot be undone";
-  return fmt::format("{} {}, {}, {}{}", verb, who, where, what, limits);
+bool is_file_pattern(std::string_view pattern) {
+  return !pattern.empty() && !pattern.starts_with('/') && !pattern.contains('\0') && !has_part(pattern, "..");
 }
 
 }  // namespace cru::approvals

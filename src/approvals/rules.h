@@ -24,13 +24,6 @@ enum class Subject {
   call,     ///< any other tool, with exactly one input
 };
 
-/// The words of one simple command: all of them, or the first of them with anything behind.
-struct CommandPattern {
-  Words words;
-  bool is_open = false;
-  bool operator==(const CommandPattern&) const = default;
-};
-
 struct Rule {
   std::string id = {};
   Verdict verdict = Verdict::ask;
@@ -42,10 +35,13 @@ struct Rule {
   std::string tool = {};  ///< empty: any that has this subject
   // One that allows holds only where it was made.
   std::string folder = {}, executable = {};
-  std::vector<std::string> files = {};  ///< globs, below the folder
+  std::vector<std::string> files = {};  ///< globs, below the project
   std::vector<CommandPattern> commands = {};
-  std::string input = {};      ///< SHA-256 of the canonical input
+  /// SHA-256 of the canonical input; of a command, of its fields besides the command: empty if there are
+  /// none.
+  std::string input = {};
   std::string what = {};       ///< of a call: what was shown
+  std::string reason = {};     ///< why, in the person's words: whoever is denied is told
   std::string made_from = {};  ///< the approval
   Time made_at = {};
   bool is_damaged = false;  ///< it may have denied anything: its session's requests are asked
@@ -58,6 +54,7 @@ struct RuleRequest {
   Verdict verdict = Verdict::allow;
   Scope scope = Scope::session;
   std::vector<std::string> covers = {};
+  std::string reason = {};
 };
 
 /// The session of a rule that is made from this: its chat with all subagents, or its run.
@@ -71,8 +68,12 @@ Result<Rule> propose_rule(const Approval& approval, const RuleRequest& wanted, c
 /// What the rules say about a request; none: nothing, so a person is asked.
 std::optional<Ruling> judge(std::span<const Rule> rules, const Request& request, std::string_view project);
 
-/// What it covers, in a sentence.
+/// What it covers, as the rest of a sentence that begins with "This rule".
 std::string coverage(const Rule& rule);
+/// The same in a few words, for a list: "docs/**", "git log *".
+std::string pattern_of(const Rule& rule);
+/// Whether a pattern of files is one that can match: relative to the project, without "..".
+bool is_file_pattern(std::string_view pattern);
 
 json::object to_record(const Rule& rule);
 /// Errors: invalid_argument for what is no rule; it then counts for nothing.

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "approvals/approval_table.h"
+#include "approvals/approvals_service.h"
 #include "approvals/rule_file.h"
 #include "base/id.h"
 #include "base/text.h"
@@ -37,29 +38,42 @@ Task<Result<std::vector<Rule>>> RuleBook::list() {
 }
 
 Task<std::optional<Ruling>> RuleBook::ruling_on(Request request) {
+  while (is_keeping_) co_await kept_.wait(1h);  // what is being decided counts already
   auto rules = co_await list();
   if (!rules) {
     if (tell_trouble(unreadable, "no rule about approvals is in force: " + rules.error().message))
       log_error("cannot read the rules about approvals; a person is asked", rules.error());
-    co_return std::nullopt;
+    co_return Ruling{Verdict::ask, {}, "the rules about approvals cannot be read (cru doctor says why)"};
   }
   end_trouble(unreadable);
-  co_return judge(*rules, request, options_.project);
+  co_return co_await pool_.run([rules = *std::move(rules), request = std::move(request),
+                                project = options_.project] { return judge(rules, request, project); });
 }
 
 Result<Rule> RuleBook::propose(const Approval& approval, const RuleRequest& wanted) const {
   return propose_rule(approval, wanted, options_.project, loop_.clock().wall());
 }
 
-Task<Result<>> RuleBook::change_file(std::function<Result<>(std::vector<Rule>&)> change) {
+Task<Result<>> RuleBook::change_file(std::function<Result<>(std::vector<Rule>&)> change, Decision decide) {
   while (is_keeping_) co_await kept_.wait(1h);
   is_keeping_ = true;
-  auto saved = co_await pool_.run([options = options_, change = std::move(change)]() -> Result<> {
-    auto rules = load_rules(options.file, options.project);
-    if (!rules) return fail(std::move(rules.error()));
-    if (auto changed = change(*rules); !changed) return changed;
-    return save_rules(options.file, options.project, *rules);
-  });
+  auto rules =
+      co_await pool_.run([options = options_, change = std::move(change)]() -> Result<std::vector<Rule>> {
+        auto loaded = load_rules(options.file, options.project);
+        if (!loaded) return loaded;
+        if (auto changed = change(*loaded); !changed) return fail(std::move(changed.error()));
+        return loaded;
+      });
+  Result<> saved;
+  if (!rules) saved = fail(std::move(rules.error()));
+  if (saved && options_.file.empty()) saved = save_rules(options_.file, options_.project, {});
+  Result<Approval> decided = Approval{};
+  if (saved && decide) decided = co_await store_.write(std::move(decide));
+  if (!decided) saved = fail(std::move(decided.error()));
+  if (saved)
+    saved = co_await pool_.run([options = options_, rules = *std::move(rules)] {
+      return save_rules(options.file, options.project, rules);
+    });
   is_keeping_ = false;
   kept_.notify();
   co_return saved;
@@ -73,13 +87,46 @@ Task<Result<>> RuleBook::tell(std::string event, Rule rule) {
 }
 
 Task<Result<Rule>> RuleBook::make(Approval approval, RuleRequest wanted) {
-  auto rule = propose(approval, wanted);
+  co_return co_await keep(propose(approval, wanted), {});
+}
+
+Task<Result<RuleBook::Decided>> RuleBook::decide(Approval approval, RuleRequest wanted, Input decision,
+                                                 Approvals::Closed closed, Approvals::Kept kept) {
+  auto decided = std::make_shared<std::optional<Approval>>();
+  auto at = Moment{loop_.clock().wall(), loop_.clock().boot_id(), loop_.clock().boot()};
+  auto rule =
+      co_await keep(propose(approval, wanted),
+                    [id = approval.id, decision, at, decided, closed, kept](Tx& tx) -> Result<Approval> {
+                      decided->reset();
+                      auto found = find(tx, id);
+                      if (!found)
+                        return fail(Code::not_found, fmt::format("approval not found: {}", id), "id");
+                      auto taken = Approvals::take(tx, *std::move(found), decision, at, closed);
+                      if (taken) *decided = *taken;
+                      if (taken && kept) kept(tx, *taken);
+                      return taken;
+                    });
+  if (rule) co_return Decided{*std::move(rule), **decided};
+  // The file could not be written after the decision was.
+  auto now = co_await store_.read(
+      [id = approval.id](Reader& reader) -> Result<std::optional<Approval>> { return find(reader, id); });
+  bool is_decided = *decided && now && *now && (*now)->state == (*decided)->state;
+  if (is_decided)
+    rule.error().message = fmt::format("{} is {}, but the rule was not made: {}", approval.id,
+                                       name((*decided)->state), rule.error().message);
+  co_return fail(std::move(rule.error()));
+}
+
+/// Of a session both are one transaction; of a project the decision is made first.
+Task<Result<Rule>> RuleBook::keep(Result<Rule> rule, Decision decide) {
   if (!rule) co_return rule;
   auto bytes = random_.bytes16();
   rule->id = "R-" + hex({reinterpret_cast<const char*>(bytes.data()), 4});
   if (rule->scope == Scope::session) {
-    auto kept = co_await store_.write([rule = *rule](Tx& tx) -> Result<> {
+    auto kept = co_await store_.write([rule = *rule, decide = std::move(decide)](Tx& tx) -> Result<> {
       if (auto room = check_room(session_rules(tx).size()); !room) return room;
+      if (decide)
+        if (auto decided = decide(tx); !decided) return fail(std::move(decided.error()));
       add_session_rule(tx, rule);
       tx.emit({"approval.rule_made", rule.session, to_json(rule)});
       return {};
@@ -87,11 +134,12 @@ Task<Result<Rule>> RuleBook::make(Approval approval, RuleRequest wanted) {
     if (!kept) co_return fail(std::move(kept.error()));
     co_return rule;
   }
-  auto saved = co_await change_file([rule = *rule](std::vector<Rule>& rules) -> Result<> {
+  auto add = [rule = *rule](std::vector<Rule>& rules) -> Result<> {
     if (auto room = check_room(rules.size()); !room) return room;
     rules.push_back(rule);
     return {};
-  });
+  };
+  auto saved = co_await change_file(std::move(add), std::move(decide));
   if (!saved) co_return fail(std::move(saved.error()));
   // It is in force, whether or not that can be told.
   if (auto told = co_await tell("approval.rule_made", *rule); !told)
@@ -100,12 +148,8 @@ Task<Result<Rule>> RuleBook::make(Approval approval, RuleRequest wanted) {
 }
 
 Task<Result<Rule>> RuleBook::revoke(std::string id) {
-  auto rules = co_await list();
-  if (!rules) co_return fail(std::move(rules.error()));
-  auto found = std::ranges::find(*rules, id, &Rule::id);
-  if (found == rules->end())
-    co_return fail(Code::not_found, fmt::format("rule not found: {}", truncate(safe_for_terminal(id), 64)),
-                   "id", "see: cru approvals rules");
+  auto found = co_await find_rule(id);
+  if (!found) co_return found;
   auto rule = *found;
   Result<> gone;
   if (rule.scope == Scope::project)
@@ -122,6 +166,26 @@ Task<Result<Rule>> RuleBook::revoke(std::string id) {
   if (auto told = co_await tell("approval.rule_revoked", rule); !told)
     log_error("cannot tell of a rule", told.error(), {{"rule", id}});
   co_return rule;
+}
+
+Task<Result<std::optional<Rule>>> RuleBook::find_made(std::string approval_id, RuleRequest wanted) {
+  auto rules = co_await list();
+  if (!rules) co_return fail(std::move(rules.error()));
+  std::optional<Rule> found;
+  for (auto& rule : *rules)
+    if (rule.made_from == approval_id && rule.scope == wanted.scope && rule.verdict == wanted.verdict)
+      found = std::move(rule);
+  co_return found;
+}
+
+Task<Result<Rule>> RuleBook::find_rule(std::string id) {
+  auto rules = co_await list();
+  if (!rules) co_return fail(std::move(rules.error()));
+  auto found = std::ranges::find(*rules, id, &Rule::id);
+  if (found == rules->end())
+    co_return fail(Code::not_found, fmt::format("rule not found: {}", truncate(safe_for_terminal(id), 64)),
+                   "id", "see: cru approvals rules");
+  co_return *found;
 }
 
 Task<void> RuleBook::end_session(std::string session) {

@@ -37,6 +37,11 @@ class RuleBookTest : public StoreFixture {
   std::optional<Ruling> ruling(Approval of = approval()) {
     return thread->await([&] { return book->ruling_on(of.request); });
   }
+  /// Nothing can be said of it, and no timeout approves it.
+  bool is_left_to_a_person() {
+    auto said = ruling();
+    return said && said->verdict == Verdict::ask && said->rule.empty() && !said->reason.empty();
+  }
   std::vector<Rule> list() {
     return *thread->await([&] { return book->list(); });
   }
@@ -101,20 +106,116 @@ TEST_F(RuleBookTest, AFileThatOthersCouldHaveWrittenOrThatIsDamagedCountsForNoth
   auto text = *read_file(file());
   std::filesystem::permissions(file(), std::filesystem::perms::others_write,
                                std::filesystem::perm_options::add);
-  EXPECT_FALSE(ruling());
+  EXPECT_TRUE(is_left_to_a_person());
   EXPECT_FALSE(make(Verdict::deny, Scope::project)) << "and is not written over";
   std::filesystem::remove(file());
   std::filesystem::create_symlink(folder / "elsewhere", file());
   ASSERT_TRUE(write_file(folder / "elsewhere", text, 0600));
-  EXPECT_FALSE(ruling());
+  EXPECT_TRUE(is_left_to_a_person());
   std::filesystem::remove(file());
-  for (const auto& bad : {std::string("{"), std::string("{}"), std::string(R"({"project":"/q","rules":[]})"),
-                          text.substr(0, text.size() / 2)}) {
+  for (const auto& bad :
+       {std::string("{"), std::string("{}"), std::string(R"({"project":"/q","rules":[]})"),
+        std::string(R"({"version":2,"project":"/p","rules":[]})"), text.substr(0, text.size() / 2)}) {
     ASSERT_TRUE(write_file(file(), bad, 0600));
-    EXPECT_FALSE(ruling()) << bad;
+    EXPECT_TRUE(is_left_to_a_person()) << bad;
   }
   ASSERT_TRUE(write_file(file(), text, 0600));
   EXPECT_TRUE(ruling());
+}
+
+TEST_F(RuleBookTest, AMistypedFieldIsNamedAndNoTimeoutApprovesMeanwhile) {
+  ASSERT_TRUE(make(Verdict::allow, Scope::project));
+  auto text = *read_file(file());
+  auto at = text.find("\"agent\":\"");
+  ASSERT_NE(at, text.npos);
+  ASSERT_TRUE(write_file(file(), text.substr(0, at) + "\"agent\":[],\"old\":\"" + text.substr(at + 9), 0600));
+  auto refused = thread->await([&] { return book->list(); });
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("the field \"agent\" of a rule must be a string"), std::string::npos)
+      << refused.error().message;
+  auto asked = ask();
+  EXPECT_EQ(asked.request.on_timeout, OnTimeout::abort);
+  auto late = Moment{clock.wall() + 1h, clock.boot_id(), clock.boot() + 1h};
+  auto over = step(asked, TimePasses{}, late)->approval;
+  EXPECT_EQ(over.state, State::expired);
+  EXPECT_NE(describe_outcome(over).find("the rules about approvals cannot be read"), std::string::npos)
+      << describe_outcome(over);
+}
+
+TEST_F(RuleBookTest, AConfigurationFolderThatOthersCanChangeKeepsNoRules) {
+  using std::filesystem::perms;
+  ASSERT_TRUE(make(Verdict::allow, Scope::project));
+  for (auto loose : {perms::others_write, perms::group_write}) {
+    std::filesystem::permissions(folder / "config", loose, std::filesystem::perm_options::add);
+    EXPECT_TRUE(is_left_to_a_person());
+    EXPECT_EQ(make(Verdict::deny, Scope::project).error().code, Code::forbidden);
+    std::filesystem::permissions(folder / "config", loose, std::filesystem::perm_options::remove);
+  }
+  EXPECT_EQ(ruling()->verdict, Verdict::allow);
+  // Whoever could take the rules away could take a denial away.
+  std::filesystem::remove_all(folder / "config/approval-rules");
+  std::filesystem::permissions(folder / "config", perms::others_write, std::filesystem::perm_options::add);
+  EXPECT_TRUE(is_left_to_a_person());
+}
+
+TEST_F(RuleBookTest, ADecisionComesBeforeItsRuleAndNoneLeavesNoRule) {
+  for (auto scope : {Scope::session, Scope::project}) {
+    auto asked = ask();
+    std::vector<std::string> closed, kept;
+    auto decided = thread->await([&] {
+      return book->decide(
+          asked, {Verdict::deny, scope, {}, "not on a Friday"}, Deny{"not today"},
+          [&](Tx&, const Approval& one) { closed.push_back(describe_outcome(one)); },
+          [&](Tx&, const Approval& one) { kept.push_back(describe_outcome(one)); });
+    });
+    ASSERT_TRUE(decided) << decided.error().message;
+    EXPECT_EQ(closed, std::vector<std::string>{"denied by a person: not today"});
+    EXPECT_EQ(kept, closed);
+    auto made = thread->await([&] { return book->find_made(asked.id, {Verdict::deny, scope, {}}); });
+    ASSERT_TRUE(made && *made);
+    EXPECT_EQ((*made)->id, decided->rule.id);
+    EXPECT_EQ(decided->approval.state, State::denied);
+    EXPECT_EQ(decided->approval.decision_reason, "not today");
+    auto told = events();
+    ASSERT_GE(told.size(), 2u);
+    EXPECT_EQ(told[told.size() - 2], "approval.denied");
+    EXPECT_EQ(told.back(), "approval.rule_made");
+    auto again = thread->await([&] { return book->decide(asked, {Verdict::deny, scope, {}}, Deny{}); });
+    ASSERT_FALSE(again);
+    EXPECT_EQ(again.error().code, Code::conflict);
+    EXPECT_EQ(events(), told) << "not even for a moment";
+    ASSERT_TRUE(thread->await([&] { return book->revoke(decided->rule.id); }));
+    EXPECT_TRUE(list().empty());
+  }
+}
+
+TEST_F(RuleBookTest, ARuleThatCannotBeKeptSaysThatTheDecisionCounts) {
+  auto asked = ask();
+  // There is a file in the place of its folder.
+  ASSERT_TRUE(make_folder(folder / "config"));
+  ASSERT_TRUE(write_file(folder / "config/approval-rules", "", 0600));
+  auto decide = [&] {
+    return thread->await([&] { return book->decide(asked, {Verdict::deny, Scope::project, {}}, Deny{}); });
+  };
+  auto first = decide();
+  ASSERT_FALSE(first);
+  std::filesystem::remove(folder / "config/approval-rules");
+  auto later = decide();
+  bool was_decided = first.error().message.starts_with("A-1 is denied, but the rule was not made: ");
+  EXPECT_EQ(later.has_value(), !was_decided) << first.error().message;
+}
+
+TEST_F(RuleBookTest, WhoeverIsDeniedIsToldThePersonsReasonAndNotWhatTheRuleCovers) {
+  auto rule = thread->await([&] {
+    return book->make(approval("git push origin"),
+                      {Verdict::deny, Scope::session, {"git push *", "secret plan *"}, "not on a Friday"});
+  });
+  ASSERT_TRUE(rule) << rule.error().message;
+  auto denied = ask(approval("git push"));
+  EXPECT_EQ(denied.state, State::denied);
+  EXPECT_EQ(describe_outcome(denied),
+            "denied by the rule " + rule->id + " that a person made: not on a Friday");
+  EXPECT_EQ(denied.decision_reason, "not on a Friday");
 }
 
 TEST_F(RuleBookTest, AFolderInsideTheProjectKeepsNoRules) {

@@ -66,11 +66,25 @@ TEST(Rules, AllowAChatsAgentOrProgramsAndNeverTheOther) {
 }
 
 TEST(Rules, CoverFurtherWordsIfThePersonSaysSo) {
-  auto rule = made(command("git log -3"), Verdict::allow, {"git log *"});
-  EXPECT_EQ(judged({rule}, command("git log --stat x")), "allow");
+  auto rule = made(command("git log main"), Verdict::allow, {"git log *"});
+  EXPECT_EQ(judged({rule}, command("git log x y")), "allow");
   EXPECT_EQ(judged({rule}, command("git log")), "allow");
   EXPECT_EQ(judged({rule}, command("git push")), "");
   EXPECT_EQ(judged({rule}, command("git log x > y")), "");
+}
+
+TEST(Rules, FurtherWordsAreNeverOptions) {
+  auto rule = made(command("git log main"), Verdict::allow, {"git log *"});
+  for (auto* words :
+       {"git log -1 --format=evil --output=.git/hooks/post-checkout", "git log -1 -p --ext-diff",
+        "git log main -3", "git log '--output=x'", "git log -- x", "git log +x", "git log @x"})
+    EXPECT_EQ(judged({rule}, command(words)), "") << words;
+  EXPECT_FALSE(propose(command("git log -3"), Verdict::allow, {"git log *"}));
+  auto with_option = made(command("git log --oneline main"), Verdict::allow, {"git log --oneline *"});
+  EXPECT_EQ(judged({with_option}, command("git log --oneline x")), "allow") << "the person has seen this one";
+  EXPECT_EQ(judged({with_option}, command("git log --oneline --output=x")), "");
+  auto deny = made(command("git log main"), Verdict::deny, {"git log *"});
+  EXPECT_EQ(judged({deny}, command("git log --output=x")), "deny");
 }
 
 TEST(Rules, AllowACompoundCommandOnlyIfTheyAllowEachPart) {
@@ -119,8 +133,7 @@ TEST(Rules, ThatDenyHoldForAnyPartAndThroughOtherPrograms) {
   for (auto* text : {"git push", "a && git push -f", "sudo git push", "/usr/bin/git push x",
                      "sh -c 'git push'", "echo $(git push)", "A=1 git push", "timeout 9 git push x > y"})
     EXPECT_EQ(judged({rule}, command(text, Undo::unknown)), "deny") << text;
-  for (auto* text : {"git pull", "echo 'git push'", "git"})
-    EXPECT_EQ(judged({rule}, command(text)), "") << text;
+  for (auto* text : {"git pull", "echo push", "git"}) EXPECT_EQ(judged({rule}, command(text)), "") << text;
   Approval by_argv = command("x");
   by_argv.request.proposal.tool = "run_command";
   by_argv.request.proposal.input = {{"argv", {"git", "push"}}};
@@ -163,6 +176,105 @@ TEST(Rules, AboutFilesHoldForEveryToolThatChangesThemAndNeverForGuardedOnes) {
             "deny");
 }
 
+TEST(Rules, ThatDenyACommandLeaveToAPersonWhatNobodyCanTell) {
+  auto deny = made(command("git push origin"), Verdict::deny, {"git push *"}, Scope::project);
+  auto padded = "true " + std::string(17'000, 'a') + "; git push";
+  for (const std::string& text :
+       {std::string("echo git push | sh"), std::string("awk 'BEGIN{system(\"git push\")}'"), padded,
+        std::string("$GIT push"), std::string("echo 'git push'"), std::string("make release")})
+    EXPECT_EQ(judged({deny}, command(text)), "ask") << text.substr(0, 60);
+  auto ruling = judge(std::vector{deny}, command("make release").request, project);
+  EXPECT_EQ(ruling->rule, "R-deny");
+  EXPECT_EQ(ruling->reason, "it is not certain whether the rule R-deny covers it");
+  for (const char* text : {"A=\"\" git push", "find . -exec git push \\;", "npx git push",
+                           "docker run i git push", "cru run -- git push", "trap 'git push' EXIT"})
+    EXPECT_EQ(judged({deny}, command(text)), "deny") << text;
+  // A person who has allowed exactly these words has seen them; one who has allowed any further ones has not.
+  auto release = made(command("make release"), Verdict::allow);
+  EXPECT_EQ(judged({deny, release}, command("make release")), "allow");
+  auto notes = made(command("note add x"), Verdict::allow, {"note add *"});
+  EXPECT_EQ(judged({deny, notes}, command("note add y")), "allow");
+  EXPECT_EQ(judged({deny, notes}, command("note add git push")), "ask");
+  EXPECT_EQ(judged({notes}, command("note add git push")), "allow");
+}
+
+TEST(Rules, ThatAllowACommandDoSoOnlyWithTheOtherFieldsThatItHad) {
+  EXPECT_FALSE(propose(command("A=\"\" git push"), Verdict::allow)) << "no rule is made for an assignment";
+  auto rule = made(command("npm test"), Verdict::allow);
+  auto with = [](const char* key, json::value value) {
+    auto asked = command("npm test");
+    asked.request.proposal.input[key] = std::move(value);
+    return asked;
+  };
+  EXPECT_EQ(judged({rule}, with("description", "Tests")), "allow");
+  EXPECT_EQ(judged({rule}, with("timeout", 5)), "allow");
+  EXPECT_EQ(judged({rule}, with("dangerouslyDisableSandbox", true)), "");
+  EXPECT_EQ(judged({rule}, with("run_in_background", true)), "");
+  EXPECT_EQ(judged({rule}, with("host", "production")), "");
+  EXPECT_EQ(judged({rule}, with("argv", {"npm", "test"})), "") << "a command that is named twice";
+  EXPECT_EQ(judged({rule}, with("stdin", "y")), "");
+  auto in_background = made(with("run_in_background", true), Verdict::allow);
+  EXPECT_EQ(judged({in_background}, with("run_in_background", true)), "allow");
+  EXPECT_EQ(judged({in_background}, with("run_in_background", false)), "");
+  EXPECT_EQ(judged({in_background}, command("npm test")), "");
+  auto deny = made(command("git push"), Verdict::deny);
+  EXPECT_EQ(judged({deny}, with("argv", {"git", "push"})), "deny") << "whichever of them is run";
+}
+
+/// As the hook of an agent program asks, from wherever it works.
+Approval from(std::string folder, std::vector<std::string> paths, std::string tool = "Edit") {
+  auto asked = file("x", std::move(tool));
+  asked.request.proposal.folder = std::move(folder);
+  asked.request.proposal.files.clear();
+  for (auto& path : paths) asked.request.proposal.files.push_back({std::move(path), ""});
+  return asked;
+}
+
+TEST(Rules, AboutFilesAreRelativeToTheProjectWhereverTheAskerWorks) {
+  auto deny = made(from("/p", {"/p/docs/a.md"}), Verdict::deny, {"docs/**"});
+  for (const char* folder : {"/p", "/p/sub", "/p/docs", "/elsewhere"})
+    EXPECT_EQ(judged({deny}, from(folder, {"/p/docs/b.md"})), "deny") << folder;
+  EXPECT_EQ(judged({deny}, from("/p/sub", {"../docs/b.md"})), "deny");
+  EXPECT_EQ(judged({deny}, from("/p/sub", {"/p/sub/../docs/./b.md"})), "deny");
+  EXPECT_EQ(judged({deny}, from("/p/.coven/worktrees/w", {"/p/.coven/worktrees/w/docs/b.md"})), "deny");
+  EXPECT_EQ(judged({deny}, from("/p", {"/p/src/b.md"})), "");
+  EXPECT_EQ(judged({deny}, from("/p/sub", {"/p/sub/docs/b.md"})), "");
+  EXPECT_EQ(judged({deny}, from("/wt", {"/wt/docs/b.md"})), "deny") << "a worktree that is elsewhere";
+  EXPECT_EQ(judged({deny}, from("/wt/sub", {"/wt/docs/b.md"})), "ask");
+  auto allow = made(from("/p/.claude", {"/p/docs/a.md"}), Verdict::allow, {"**"});
+  EXPECT_EQ(judged({allow}, from("/p/.claude", {"/p/docs/b.md"})), "allow");
+  EXPECT_EQ(judged({allow}, from("/p/.claude", {"settings.json"})), "");
+  EXPECT_EQ(judged({allow}, from("/p/.claude", {"/p/.claude/settings.json"})), "");
+  EXPECT_EQ(judged({allow}, from("/p/.claude", {"/etc/passwd"})), "");
+  EXPECT_EQ(judged({allow}, from("/p/.claude", {"/p/.coven/worktrees/w/a.md"})), "") << "another's worktree";
+  auto own = "/p/.coven/worktrees/w";
+  auto in_worktree = made(from(own, {"/p/.coven/worktrees/w/docs/a.md"}), Verdict::allow, {"docs/**"});
+  EXPECT_EQ(judged({in_worktree}, from(own, {"/p/.coven/worktrees/w/docs/b.md"})), "allow");
+  EXPECT_EQ(judged({in_worktree}, from(own, {"/p/docs/b.md"})), "") << "not its worktree";
+  EXPECT_EQ(judged({in_worktree}, from(own, {"/p/.coven/worktrees/w/.claude/a"})), "");
+}
+
+TEST(Rules, AboutFilesLookAtEveryFileOfEveryToolThatChangesThem) {
+  auto deny = made(file("docs/a.md"), Verdict::deny, {"docs/**"});
+  auto allow = made(file("src/a.cc"), Verdict::allow, {"src/**"});
+  for (const char* tool :
+       {"Write", "Edit", "MultiEdit", "NotebookEdit", "apply_patch", "mcp__cru__write_file"})
+    EXPECT_EQ(judged({deny}, from("/p", {"/p/docs/a.md"}, tool)), "deny") << tool;
+  auto patch = from("/p", {"/p/src/a.cc", "/p/docs/a.md"}, "apply_patch");
+  patch.request.proposal.input = {{"command", "*** Begin Patch"}};
+  EXPECT_EQ(judged({deny, allow}, patch), "deny");
+  EXPECT_EQ(judged({allow}, patch), "") << "a rule allows it only if it covers all of them";
+  auto both = made(from("/p", {"/p/docs/a.md"}), Verdict::allow, {"docs/*"});
+  both.id = "R-2";
+  EXPECT_EQ(judge(std::vector{allow, both}, patch.request, project)->rule, "R-allow, R-2");
+  EXPECT_EQ(judged({deny}, from("/p", {}, "Write")), "ask") << "it does not say which file";
+  std::vector<std::string> many(256, "/p/src/a.cc");
+  EXPECT_EQ(judged({deny, allow}, from("/p", many, "apply_patch")), "ask") << "there may be more";
+  EXPECT_EQ(judged({allow}, from("/p", many, "apply_patch")), "");
+  auto made_from_patch = made(patch, Verdict::deny);
+  EXPECT_EQ(made_from_patch.files, (std::vector<std::string>{"src/a.cc", "docs/a.md"}));
+}
+
 TEST(Rules, OfASessionAndOfAnAgentAreNobodyElses) {
   auto rule = made(file("a.md"), Verdict::allow);
   auto other_agent = file("a.md"), other_chat = file("a.md");
@@ -198,11 +310,24 @@ TEST(Rules, AreTheSameAfterTheyWereWrittenAndDamagedOnesAreNone) {
     auto again = rule_from(to_record(rule));
     ASSERT_TRUE(again);
     EXPECT_EQ(*again, rule);
-    for (auto key : {"id", "verdict", "scope", "subject", "files", "commands", "made_at"}) {
+    for (const auto& member : to_record(rule)) {
+      auto key = std::string(member.key());
       auto record = to_record(rule);
       record[key] = 7;
-      EXPECT_FALSE(rule_from(record)) << key;
+      auto refused = rule_from(record);
+      ASSERT_FALSE(refused) << key;
+      EXPECT_EQ(refused.error().field, key) << "it says which field it is";
+      record.erase(key);
+      EXPECT_EQ(rule_from(record).has_value(), key == "reason") << key;
+      record["agnet"] = "careful";
+      EXPECT_FALSE(rule_from(record)) << "a field that nobody knows";
     }
+    auto open = to_record(made(command("git log -3"), Verdict::allow));
+    open["commands"].at(0).as_object()["open"] = "false";
+    EXPECT_FALSE(rule_from(open));
+    auto outside = to_record(made(file("a.md"), Verdict::deny));
+    outside["files"] = json::array{"/p/a.md"};
+    EXPECT_FALSE(rule_from(outside)) << "a pattern that could never match";
     auto record = to_record(rule);
     record["files"] = json::array();
     record["commands"] = json::array();
@@ -211,13 +336,38 @@ TEST(Rules, AreTheSameAfterTheyWereWrittenAndDamagedOnesAreNone) {
 }
 
 TEST(Rules, SayWhatTheyCover) {
+  auto of = [](const Approval& approval, Verdict verdict, std::vector<std::string> covers, Scope scope) {
+    return coverage(made(approval, verdict, std::move(covers), scope));
+  };
+  auto log = command("git log -3");
+  auto doc = file("docs/a.md");
   EXPECT_EQ(
-      coverage(made(command("git log -3"), Verdict::allow, {"git log *"}, Scope::project)),
-      "allows every program of a run, in the project /p, running \"git log\" with any further words, in /p, "
-      "by "
-      "Bash; whatever the program and the files it uses contain by then, but never what cannot be undone");
-  EXPECT_EQ(coverage(made(file("docs/a.md"), Verdict::deny, {"docs/**"})),
-            "denies every agent, in this session only, changing files that match docs/**");
+      of(command("git log main"), Verdict::allow, {"git log *"}, Scope::project),
+      "allows every program of a run or session to run \"git log\" with any further arguments that are "
+      "not options by Bash in /p, "
+      "in the project /p; it does not look at what the program and its files contain by then, and never "
+      "allows what cannot be undone");
+  EXPECT_EQ(
+      of(log, Verdict::deny, {"git push *", "git log -3"}, Scope::session),
+      "does not allow any agent to run \"git push\" with any further arguments or \"git log -3\", in this "
+      "session only");
+  EXPECT_EQ(of(log, Verdict::ask, {}, Scope::project),
+            "asks you before any agent runs \"git log -3\", in the project /p");
+  EXPECT_EQ(of(doc, Verdict::allow, {"docs/**", "src/**"}, Scope::session),
+            "allows the agent careful to change files that match docs/** or src/**, in this session only; it "
+            "never allows what cannot be undone");
+  EXPECT_EQ(
+      of(doc, Verdict::allow, {}, Scope::project),
+      "allows the agent careful to change files that match docs/a.md, in the project /p; it never allows "
+      "what cannot be undone");
+  EXPECT_EQ(of(doc, Verdict::deny, {"docs/**"}, Scope::session),
+            "does not allow any agent to change files that match docs/**, in this session only");
+  EXPECT_EQ(of(doc, Verdict::deny, {"docs/**"}, Scope::project),
+            "does not allow any agent to change files that match docs/**, in the project /p");
+  EXPECT_EQ(of(doc, Verdict::ask, {"docs/**"}, Scope::session),
+            "asks you before any agent changes files that match docs/**, in this session only");
+  EXPECT_EQ(pattern_of(made(log, Verdict::deny, {"git push *", "git log -3"})), "git push *, git log -3");
+  EXPECT_EQ(pattern_of(made(doc, Verdict::deny, {"docs/**"})), "docs/**");
 }
 
 /// Whatever rules there are: what is judged does not depend on their order, and is never looser than the

@@ -8,6 +8,8 @@ namespace cru::auto_mode {
 NewEvent started_event(const AutoModeState& state);
 NewEvent turn_event(const AutoModeState& state);
 NewEvent message_event(const AutoModeState& state, const Line& line);
+NewEvent person_turn_event(const AutoModeState& state);
+NewEvent people_event(const AutoModeState& state, const std::string& name, bool has_joined);
 NewEvent limit_event(const AutoModeState& state);
 NewEvent ended_event(const AutoModeState& state);
 

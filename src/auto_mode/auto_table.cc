@@ -1,5 +1,7 @@
 #include "auto_mode/auto_table.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 
@@ -18,7 +20,7 @@ CREATE TABLE IF NOT EXISTS auto_lines (
 )";
 constexpr std::array<Migration, 1> auto_steps{{{"auto_mode", 1, schema}}};
 
-constexpr std::array<std::string_view, 3> phase_names{"preparing", "speaking", "over"};
+constexpr std::array<std::string_view, 4> phase_names{"preparing", "speaking", "waiting", "over"};
 
 json::object to_json(const CastMember& member) {
   return {{"agent_id", member.agent_id},
@@ -57,12 +59,29 @@ Line line_from(const json::object& value) {
           int_or(value, "number")};
 }
 
-std::optional<Kept> kept_from(const Row& row) {
-  auto parsed = parse_json(row.text(0));
-  if (!parsed || !parsed->is_object()) return {};
-  auto state = state_from(parsed->get_object());
-  if (!state) return {};
-  return Kept{*std::move(state), row.integer(1) != 0};
+/// Reads what can be read. What of it cannot, in words; empty if it was read whole.
+std::string read_state(const json::object& value, AutoModeState& state);
+
+constexpr std::string_view columns = "id, started_at, ended_at, state, has_file";
+
+Kept kept_from(const Row& row) {
+  Kept kept{.state = {}, .has_file = row.boolean(4), .is_ended = !row.is_null(2)};
+  auto& state = kept.state;
+  auto parsed = parse_json(row.text(3));
+  std::string trouble = "it is no JSON object";
+  if (parsed && parsed->is_object()) trouble = read_state(parsed->get_object(), state);
+  if (trouble.empty() && kept.is_ended == state.is_active())
+    trouble = kept.is_ended ? "it is over and goes on" : "it goes on and is over";
+  if (trouble.empty()) return kept;
+  row.is_damaged(3, "is not a conversation: " + trouble);
+  kept.is_unreadable = true;
+  state.id = row.text(0);
+  state.started_at = row.time(1);
+  state.ended_at = row.time(2);
+  state.phase = Phase::over;
+  state.ending = Ending::failed;
+  state.detail = fmt::format("what was kept of the conversation cannot be read: {}", trouble);
+  return kept;
 }
 
 }  // namespace
@@ -76,7 +95,9 @@ json::object to_json(const Line& line) {
 }
 
 json::object to_json(const AutoModeState& state) {
-  json::array cast, recent;
+  json::array cast, recent, people;
+  for (const auto& [name, after, missed] : state.people)
+    people.push_back({{"name", name}, {"after", after}, {"missed", missed}});
   for (const auto& member : state.cast) cast.push_back(to_json(member));
   for (const auto& line : state.recent) recent.push_back(to_json(line));
   json::object out{{"id", state.id},
@@ -101,6 +122,8 @@ json::object to_json(const AutoModeState& state) {
                    {"beside", state.is_beside},
                    {"detail", state.detail},
                    {"ended_at_ms", to_millis(state.ended_at)}};
+  if (!people.empty()) out["people"] = std::move(people);
+  if (state.person) out["person"] = *state.person;
   if (state.speaker) out["speaker"] = *state.speaker;
   if (state.ending) out["ending"] = name(*state.ending);
   if (state.budget) out["budget"] = to_kept_json(*state.budget);
@@ -109,12 +132,27 @@ json::object to_json(const AutoModeState& state) {
   return out;
 }
 
-std::optional<AutoModeState> state_from(const json::object& value) {
+Result<AutoModeState> state_from(const json::object& value) {
   AutoModeState state;
+  if (auto trouble = read_state(value, state); !trouble.empty()) return fail(Code::internal, trouble);
+  return state;
+}
+
+namespace {
+
+/// Without the first four nobody knows how it goes on. The others an older daemon may not have written.
+constexpr std::array<std::string_view, 8> kept_numbers{"turn",   "responder", "lines",    "limit_ms",
+                                                       "spoken", "tokens",    "prompted", "fresh_from"};
+constexpr size_t needed_numbers = 4;
+
+std::string read_state(const json::object& value, AutoModeState& state) {
+  std::string trouble;
+  auto miss = [&](std::string_view what) {
+    if (trouble.empty()) trouble = what;
+  };
   if (const auto* cast = array_at(value, "cast"))
     for (const auto& member : *cast)
       if (member.is_object()) state.cast.push_back(member_from(member.get_object()));
-  if (state.cast.size() < min_agents) return {};
   state.id = text_or(value, "id");
   state.topic = text_or(value, "topic");
   state.prompt = text_or(value, "prompt");
@@ -124,10 +162,10 @@ std::optional<AutoModeState> state_from(const json::object& value) {
   state.started_at = from_millis(int_or(value, "started_at_ms"));
   state.limit = Duration(int_or(value, "limit_ms"));
   auto phase = std::ranges::find(phase_names, text_or(value, "phase")) - phase_names.begin();
-  state.phase = static_cast<Phase>(std::min<ptrdiff_t>(phase, 2));
+  state.phase = static_cast<Phase>(std::min<size_t>(static_cast<size_t>(phase), phase_names.size() - 1));
   state.turn = int_or(value, "turn");
   auto who = [&](std::string_view key) {
-    return static_cast<size_t>(int_or(value, key)) % state.cast.size();
+    return static_cast<size_t>(int_or(value, key)) % std::max<size_t>(state.cast.size(), 1);
   };
   state.responder = who("responder");
   if (value.contains("speaker")) state.speaker = who("speaker");
@@ -135,20 +173,46 @@ std::optional<AutoModeState> state_from(const json::object& value) {
   if (const auto* recent = array_at(value, "recent"))
     for (const auto& line : *recent)
       if (line.is_object()) state.recent.push_back(line_from(line.get_object()));
+  if (const auto* people = array_at(value, "people"))
+    for (const auto& person : *people)
+      if (person.is_object())
+        state.people.push_back({std::string(text_or(person.get_object(), "name")),
+                                static_cast<size_t>(int_or(person.get_object(), "after")) %
+                                    std::max<size_t>(state.cast.size(), 1),
+                                static_cast<int32_t>(int_or(person.get_object(), "missed"))});
+  if (value.contains("person")) state.person = static_cast<size_t>(int_or(value, "person"));
   state.lines = int_or(value, "lines");
   state.spoken = int_or(value, "spoken");
   state.tokens = int_or(value, "tokens");
   state.prompted = int_or(value, "prompted");
   state.fresh_from = int_or(value, "fresh_from");
   state.is_beside = bool_or(value, "beside");
-  if (const auto* budget = value.if_contains("budget")) state.budget = condition_from_kept(*budget);
-  if (const auto* until = value.if_contains("until")) state.until = condition_from_kept(*until);
   if (value.contains("end_asked")) state.end_asked = text_or(value, "end_asked");
   state.ending = ending_from(text_or(value, "ending"));
   state.detail = text_or(value, "detail");
   state.ended_at = from_millis(int_or(value, "ended_at_ms"));
-  return state;
+  for (auto [key, condition] : {std::pair{"budget", &state.budget}, {"until", &state.until}})
+    if (const auto* kept = value.if_contains(key))
+      if (*condition = condition_from_kept(*kept); !*condition && state.is_active())
+        miss(fmt::format("the condition that it was to end by (`{}`)", key));
+  if (state.cast.size() < min_agents) miss("who takes part");
+  if (phase == phase_names.size()) miss("how far it has come");
+  if (!state.is_active()) return trouble;
+  for (size_t i = 0; i < kept_numbers.size(); ++i) {
+    const auto* number = value.if_contains(kept_numbers[i]);
+    bool is_good = number ? number->is_uint64() || (number->is_int64() && number->get_int64() >= 0)
+                          : i >= needed_numbers;
+    if (!is_good) miss(fmt::format("`{}`", kept_numbers[i]));
+  }
+  if (state.keyword.empty()) miss("the keyword");
+  if ((state.phase == Phase::waiting) != state.person.has_value() ||
+      (state.person && *state.person >= state.people.size()))
+    miss("whose turn it is");
+  if (state.limit <= Duration(0)) miss("its limit");
+  return trouble;
 }
+
+}  // namespace
 
 void write_conversation(Tx& tx, const AutoModeState& state) {
   tx.exec(
@@ -169,18 +233,33 @@ void insert_line(Tx& tx, std::string_view conversation, const Line& line) {
       conversation, line.number, line.turn, line.agent_id, line.name, line.text, line.at, line.tokens);
 }
 
+void mark_ended(Tx& tx, std::string_view id, Time at) {
+  tx.exec("UPDATE auto_conversations SET ended_at = ?, has_file = 0 WHERE id = ? AND ended_at IS NULL", at,
+          id);
+}
+
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
-  auto row = reader.row("SELECT state, has_file FROM auto_conversations WHERE id = ?", id);
-  return row ? kept_from(*row) : std::nullopt;
+  static const auto sql = fmt::format("SELECT {} FROM auto_conversations WHERE id = ?", columns);
+  auto row = reader.row(sql, id);
+  return row ? std::optional(kept_from(*row)) : std::nullopt;
+}
+
+std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
+  std::vector<std::string> ids;
+  // `~` comes after everything that an id is made of.
+  for (const auto& row :
+       reader.rows("SELECT id FROM auto_conversations WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2",
+                   prefix, limit))
+    ids.push_back(row.text(0));
+  return ids;
 }
 
 std::vector<Kept> conversations(Reader& reader, int64_t limit) {
+  static const auto sql = fmt::format(
+      "SELECT {} FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at DESC, id DESC LIMIT ?",
+      columns);
   std::vector<Kept> out;
-  for (const auto& row :
-       reader.rows("SELECT state, has_file FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at "
-                   "DESC, id DESC LIMIT ?",
-                   limit))
-    if (auto kept = kept_from(row)) out.push_back(*std::move(kept));
+  for (const auto& row : reader.rows(sql, limit)) out.push_back(kept_from(row));
   return out;
 }
 

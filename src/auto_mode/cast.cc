@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "base/text.h"
+
 namespace cru::auto_mode {
 
 std::span<const Persona> personas() {
@@ -17,7 +19,7 @@ std::span<const Persona> personas() {
        "opinion back until you have understood the others'."},
       {"Dario", "historian",
        "You remember how people decided such questions before. You bring one telling example at a time, and "
-       "you admit where the comparison limps."},
+       "you admit where the comparison is not exact."},
       {"Elif", "engineer",
        "You ask what it would take to build it. You think in costs, limits and failures, and you would "
        "rather "
@@ -34,6 +36,12 @@ std::span<const Persona> personas() {
   };
   static_assert(std::size(cast) == max_agents);
   return cast;
+}
+
+const Persona* find_persona(std::string_view name) {
+  for (const auto& persona : personas())
+    if (equal_ignoring_case(persona.name, name)) return &persona;
+  return nullptr;
 }
 
 }  // namespace cru::auto_mode

@@ -17,6 +17,8 @@ struct Persona {
 };
 /// As many as may talk at once; the first two hold opposite views.
 std::span<const Persona> personas();
+/// By its name, in any case of letters; null if there is none.
+const Persona* find_persona(std::string_view name);
 
 /// One who takes part.
 struct CastMember {

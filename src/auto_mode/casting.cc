@@ -1,7 +1,9 @@
 // Who takes part: those of earlier conversations who are still here and free, and whoever has to be spawned.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "auto_mode/auto_mode_service.h"
 #include "base/text.h"
@@ -11,6 +13,15 @@ namespace {
 
 constexpr size_t max_role_bytes = 256;
 constexpr size_t max_players = 2 * max_conversations * max_agents;
+
+CastMember member_of(const Persona& persona, std::string name) {
+  return {.agent_id = {},
+          .name = std::move(name),
+          .role = std::string(persona.role),
+          .character = std::string(persona.character),
+          .mind = {},
+          .home = {}};
+}
 
 }  // namespace
 
@@ -34,12 +45,42 @@ std::set<std::string> AutoMode::names_in_use() const {
   return names;
 }
 
-/// They may take part again.
+/// They may take part again, and leave after a while if they do not.
 void AutoMode::keep_players(const std::vector<CastMember>& cast) {
   for (const auto& member : cast)
     if (!std::ranges::count(players_, member.agent_id, &CastMember::agent_id) &&
-        !by_agent_.contains(member.agent_id) && players_.size() < max_players)
+        !by_agent_.contains(member.agent_id) && players_.size() < max_players) {
       players_.push_back(member);
+      leaving_[member.agent_id] = now().boot + options_.agents_stay;
+    }
+  set_leaving_timer();
+}
+
+void AutoMode::set_leaving_timer() {
+  if (leaving_timer_ || leaving_.empty()) return;
+  auto first = std::ranges::min_element(leaving_, {}, [](const auto& one) { return one.second; })->second;
+  leaving_timer_ = loop_.set_timer(std::max<Duration>(first - now().boot, Duration(0)), [this] {
+    leaving_timer_ = 0;
+    loop_.spawn(see_off());
+  });
+}
+
+/// Those whose time has come leave the world. Whoever is busy for somebody else stays for another while.
+Task<void> AutoMode::see_off() {
+  auto boot = now().boot;
+  std::vector<std::string> going;
+  for (auto& [id, at] : leaving_) {
+    if (at > boot) continue;
+    if (live_.check_record() && !live_.is_busy(id))
+      going.push_back(id);
+    else
+      at = boot + options_.agents_stay;
+  }
+  for (const auto& id : going)
+    std::erase_if(players_, [&](const CastMember& player) { return player.agent_id == id; });
+  for (const auto& id : going) leaving_.erase(id);
+  set_leaving_timer();
+  for (const auto& id : going) (void)co_await live_.terminate(id, "its conversation is over");
 }
 
 /// Puts it into the world, unless one of an earlier conversation is free under its name. What it does when
@@ -53,6 +94,7 @@ Task<Result<CastMember>> AutoMode::bring(CastMember member, std::vector<std::str
     member.home = known->home;
     member.home_facing = known->home_facing;
     players_.erase(known);
+    leaving_.erase(member.agent_id);
     co_return member;
   }
   auto made =
@@ -67,8 +109,8 @@ Task<Result<CastMember>> AutoMode::bring(CastMember member, std::vector<std::str
   co_return member;
 }
 
-/// Those of the definitions, then personas. Beside another conversation those come first who are in none, and
-/// where all are, they have a number.
+/// Those of the definitions, then the personas that are wanted, then others. Beside another conversation
+/// those come first who are in none, and where all are, they have a number.
 Task<Result<std::vector<CastMember>>> AutoMode::choose_cast(Wanted wanted, size_t count) {
   std::vector<CastMember> cast;
   if (!wanted.definitions.empty()) {
@@ -85,26 +127,34 @@ Task<Result<std::vector<CastMember>>> AutoMode::choose_cast(Wanted wanted, size_
                        "definitions", "the roles must be distinct");
       cast.push_back({.agent_id = {},
                       .name = definition->name,
-                      .role = definition->description.substr(0, max_role_bytes),
+                      .role = std::string(cut_at_character(definition->description, max_role_bytes)),
                       .character = definition->prompt,
-                      .mind = {},
+                      .mind = definition->model == "inherit" ? std::string() : definition->model,
                       .definition = definition->path,
                       .home = {}});
     }
   }
   auto in_use = names_in_use();
+  for (const auto& wished : wanted.personas) {
+    const auto* persona = find_persona(wished);
+    if (!persona)
+      co_return fail(
+          Code::invalid_argument, fmt::format("nobody of the cast is named {}", wished), "personas",
+          fmt::format("one of {}", fmt::join(personas() | std::views::transform(&Persona::name), ", ")));
+    if (std::ranges::count(cast, persona->role, &CastMember::role))
+      co_return fail(Code::invalid_argument, fmt::format("{} is named twice", persona->name), "personas",
+                     "the roles must be distinct");
+    auto name = std::string(persona->name);
+    for (int number = 2; in_use.contains(name) || std::ranges::count(cast, name, &CastMember::name); ++number)
+      name = fmt::format("{} {}", persona->name, number);
+    cast.push_back(member_of(*persona, std::move(name)));
+  }
   for (int number = 1; cast.size() < count; ++number)
     for (const auto& persona : personas()) {
       auto name = number == 1 ? std::string(persona.name) : fmt::format("{} {}", persona.name, number);
       bool is_played = in_use.contains(name) || std::ranges::count(cast, name, &CastMember::name) ||
                        std::ranges::count(cast, persona.role, &CastMember::role);
-      if (cast.size() < count && !is_played)
-        cast.push_back({.agent_id = {},
-                        .name = std::move(name),
-                        .role = std::string(persona.role),
-                        .character = std::string(persona.character),
-                        .mind = {},
-                        .home = {}});
+      if (cast.size() < count && !is_played) cast.push_back(member_of(persona, std::move(name)));
     }
   co_return cast;
 }
@@ -126,8 +176,13 @@ Task<Result<std::vector<CastMember>>> AutoMode::assemble(Wanted wanted, size_t c
     arriving.names.push_back(member.name);
   }
   for (size_t i = 0; i < cast.size(); ++i) {
+    bool is_named = wanted.minds.empty() && !cast[i].mind.empty();
     auto mind =
-        co_await find_mind(wanted.minds.empty() ? std::string() : wanted.minds[i % wanted.minds.size()]);
+        co_await find_mind(wanted.minds.empty() ? cast[i].mind : wanted.minds[i % wanted.minds.size()]);
+    if (!mind && is_named) {
+      mind.error().message = fmt::format("the model of agent {}: {}", cast[i].name, mind.error().message);
+      mind.error().field = "definitions";
+    }
     if (!mind) co_return fail(std::move(mind.error()));
     cast[i].mind = *std::move(mind);
   }

@@ -4,19 +4,28 @@
 
 #include <algorithm>
 #include <array>
+#include <ranges>
 
 #include "autonomy/decision.h"
 #include "base/text.h"
+#include "base/trace_context.h"
+#include "minds/usage_limit.h"
 
 namespace cru::auto_mode {
 namespace {
 
-constexpr std::array<std::string_view, 9> ending_names{
-    "keyword", "timer", "user", "agent_exit", "no_progress", "restart", "tool", "budget", "condition"};
+constexpr std::array<std::string_view, 10> ending_names{"keyword",     "timer",   "user", "agent_exit",
+                                                        "no_progress", "restart", "tool", "budget",
+                                                        "condition",   "failed"};
 constexpr size_t max_reason_bytes = 300;
 constexpr Duration first_pause = 2s;
+constexpr Duration storage_pause = 5s;
 
 Duration elapsed(const AutoModeState& state, BootTime now) { return state.limit - (state.deadline - now); }
+
+// What an agent said last, and what people said since the one before it was asked, is at hand for the next
+// one.
+static_assert(2 * (max_person_lines + max_people) + 2 <= max_recent);
 
 class ConversationStep {
  public:
@@ -61,6 +70,14 @@ class ConversationStep {
   void operator()(const MindFailed& failed) {
     if (!is_wanted(failed.turn)) return;
     if (state_.end_asked) return end_as_asked();
+    if (failed.until) {
+      auto next = minds::next_try(*failed.until, state_.limits++, now_.wall);
+      return add(effect::Ask{state_.turn, next - now_.wall, true});
+    }
+    if (failed.is_ours) {
+      ++state_.limits;
+      return add(effect::Ask{state_.turn, storage_pause});
+    }
     if (++state_.failures >= max_failures)
       return end(Ending::agent_exit, fmt::format("{} could not answer: {}", responder().name, failed.why));
     add(effect::Ask{state_.turn, first_pause * (1 << (state_.failures - 1))});
@@ -77,7 +94,9 @@ class ConversationStep {
 
   void operator()(const TimeUp&) {
     if (now_.boot < state_.deadline) {
-      if (!end_if_met()) add(effect::SetTimer{});
+      if (end_if_met()) return;
+      if (state_.phase == Phase::waiting && now_.boot >= state_.person_deadline) miss_turn();
+      add(effect::SetTimer{});
       return;
     }
     end(Ending::timer, fmt::format("the limit of {} was reached", format_duration(state_.limit)));
@@ -98,15 +117,43 @@ class ConversationStep {
   }
 
   void operator()(const PersonSpoke& person) {
+    if (!check_words(state_, person.name, person.text)) return;
+    const auto* waited_for = person_to_speak(state_);
+    bool is_their_turn = waited_for && waited_for->name == person.name;
     note({state_.turn, {}, person.name, autonomy::cut_words(person.text, max_line_bytes), now_.wall, 0});
+    for (auto& one : state_.people)
+      if (one.name == person.name) one.missed = 0;
+    if (is_their_turn) pass_on(*state_.person + 1);
+  }
+
+  void operator()(const PersonJoined& person) {
+    if (takes_part(state_, person.name) || !check_join(state_, person.name)) return;
+    state_.people.push_back({person.name, state_.responder});
+    add(effect::PeopleChanged{person.name, true});
+  }
+
+  void operator()(const PersonLeft& person) {
+    auto found = std::ranges::find(state_.people, person.name, &Person::name);
+    if (found == state_.people.end()) return;
+    auto who = static_cast<size_t>(found - state_.people.begin());
+    state_.people.erase(found);
+    add(effect::PeopleChanged{person.name, false});
+    if (!state_.person) return;
+    if (who == *state_.person)
+      pass_on(who);  // the one behind them has their number now
+    else if (who < *state_.person)
+      --*state_.person;
   }
 
   void operator()(const Resumed&) {
     add(effect::SetTimer{});
     if (now_.boot >= state_.deadline) return (*this)(TimeUp{});
     if (state_.phase == Phase::speaking) return finish_turn();  // what it said is kept
+    if (state_.phase == Phase::waiting) return give_word();
     prepare();
   }
+
+  void operator()(const CannotGoOn& trouble) { end(Ending::failed, trouble.why); }
 
   void operator()(const Interrupted&) { end(Ending::restart, "the daemon was restarted"); }
 
@@ -124,8 +171,10 @@ class ConversationStep {
 
   void take_turn(size_t who) {
     state_.responder = who;
+    state_.person.reset();
     ++state_.turn;
     state_.prompted = state_.lines;
+    state_.end_asked.reset();
     prepare();
   }
 
@@ -135,8 +184,7 @@ class ConversationStep {
     state_.phase = Phase::preparing;
     state_.has_arrived = false;
     state_.reply.reset();
-    state_.end_asked.reset();
-    state_.failures = 0;
+    state_.failures = state_.limits = 0;
     add(effect::TurnChanged{});
     add(effect::Ask{state_.turn});
     add(effect::Approach{});
@@ -157,7 +205,7 @@ class ConversationStep {
     if (state_.budget && is_met(*state_.budget, progress))
       end(Ending::budget, fmt::format("the budget was used up: {}", in_words(*state_.budget)));
     else if (state_.until && is_met(*state_.until, progress))
-      end(Ending::condition, fmt::format("it was to last until: {}", in_words(*state_.until)));
+      end(Ending::condition, fmt::format("its end condition was met: {}", in_words(*state_.until)));
     return !state_.is_active();
   }
 
@@ -172,7 +220,33 @@ class ConversationStep {
   void next_turn() {
     state_.speaker = state_.responder;
     state_.fresh_from = state_.prompted;
+    pass_on(0);
+  }
+
+  /// To the people who follow the responder, from this one on, and then to the next agent.
+  void pass_on(size_t from) {
+    for (auto who = from; who < state_.people.size(); ++who)
+      if (state_.people[who].after == state_.responder) {
+        state_.person = who;
+        state_.phase = Phase::waiting;
+        ++state_.turn;
+        return give_word();
+      }
     take_turn((state_.responder + 1) % state_.cast.size());
+  }
+
+  void give_word() {
+    state_.person_deadline = now_.boot + person_wait;
+    state_.person_until = now_.wall + person_wait;
+    add(effect::PersonTurn{});
+    add(effect::SetTimer{});
+  }
+
+  /// A person has said nothing in their turn. Whoever does so again and again is not there any more.
+  void miss_turn() {
+    auto who = *state_.person;
+    if (++state_.people[who].missed < max_missed) return pass_on(who + 1);
+    (*this)(PersonLeft{std::string(state_.people[who].name)});
   }
 
   void speak_when_ready() {
@@ -202,6 +276,7 @@ class ConversationStep {
   void end(Ending why, std::string detail) {
     if (state_.phase == Phase::preparing) add(effect::Cancel{state_.turn});
     state_.phase = Phase::over;
+    state_.person.reset();
     state_.reply.reset();
     state_.ending = why;
     state_.detail = std::move(detail);
@@ -224,6 +299,10 @@ std::string letters_of(std::string_view text) {
 
 }  // namespace
 
+std::string trace_id_of(const AutoModeState& state) {
+  return cru::trace_id_of(fmt::format("auto {} {}", state.id, to_millis(state.started_at)));
+}
+
 std::string_view name(Ending ending) { return ending_names[static_cast<size_t>(ending)]; }
 
 std::optional<Ending> ending_from(std::string_view name) {
@@ -232,10 +311,50 @@ std::optional<Ending> ending_from(std::string_view name) {
   return {};
 }
 
+std::string how_it_ended(const AutoModeState& state) {
+  if (!state.ending || state.detail.empty()) return {};
+  auto out = state.detail;
+  out[0] = to_upper(out[0]);
+  if (!out.ends_with('.') && !out.ends_with('?') && !out.ends_with('!')) out += '.';
+  return out;
+}
+
 bool says_the_same(std::string_view a, std::string_view b) { return letters_of(a) == letters_of(b); }
+
+bool takes_part(const AutoModeState& state, std::string_view person) {
+  return std::ranges::find(state.people, person, &Person::name) != state.people.end();
+}
+
+const Person* person_to_speak(const AutoModeState& state) {
+  return state.phase == Phase::waiting && state.person ? &state.people[*state.person] : nullptr;
+}
+
+Result<> check_join(const AutoModeState& state, std::string_view person) {
+  if (takes_part(state, person) || state.people.size() < max_people) return {};
+  return fail(Code::overloaded, fmt::format("{} people take part already", max_people), {},
+              "say something without a turn of your own: cru auto say");
+}
+
+Result<> check_words(const AutoModeState& state, std::string_view person, std::string_view text) {
+  if (const auto* one = person_to_speak(state); one && one->name == person) return {};
+  size_t lines = 0, bytes = std::min(text.size(), max_line_bytes);
+  for (const auto& line : state.recent | std::views::reverse) {
+    if (!line.agent_id.empty()) break;
+    ++lines;
+    bytes += line.text.size();
+  }
+  if (lines < max_person_lines && bytes <= max_person_bytes) return {};
+  return fail(
+      Code::overloaded,
+      fmt::format("people have said enough for now: until an agent has spoken, at most {} messages and "
+                  "{} bytes",
+                  max_person_lines, max_person_bytes),
+      "content", "wait until the next agent has spoken");
+}
 
 BootTime next_look(const AutoModeState& state, BootTime now) {
   auto next = state.deadline;
+  if (state.phase == Phase::waiting) next = std::min(next, state.person_deadline);
   auto passed = elapsed(state, now);
   for (const auto* condition : {&state.budget, &state.until})
     if (*condition)

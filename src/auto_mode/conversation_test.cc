@@ -1,63 +1,8 @@
-#include "auto_mode/conversation.h"
-
-#include <gtest/gtest.h>
-
-#include <random>
-
 #include "auto_mode/auto_table.h"
+#include "auto_mode/conversation_fixture.h"
 
 namespace cru::auto_mode {
 namespace {
-
-AutoModeState conversation_of(size_t agents) {
-  AutoModeState state;
-  state.id = "talk";
-  state.topic = "bees";
-  state.prompt = "Should everybody keep bees?";
-  state.keyword = "[CONVERSATION_END]";
-  state.limit = 5min;
-  for (size_t i = 0; i < agents; ++i) {
-    const auto& persona = personas()[i];
-    CastMember member;
-    member.agent_id = "agent_00" + std::to_string(i + 1);
-    member.name = persona.name;
-    member.role = persona.role;
-    member.mind = "scripted";
-    state.cast.push_back(std::move(member));
-  }
-  return state;
-}
-
-template <class E>
-const E* first(const std::vector<Effect>& effects) {
-  for (const auto& effect : effects)
-    if (const auto* found = std::get_if<E>(&effect)) return found;
-  return nullptr;
-}
-template <class E>
-size_t count(const std::vector<Effect>& effects) {
-  size_t number = 0;
-  for (const auto& effect : effects) number += std::holds_alternative<E>(effect);
-  return number;
-}
-
-class ConversationTest : public testing::Test {
- protected:
-  std::vector<Effect> tell(Input input) { return step(state_, input, {now_, boot_}); }
-  std::vector<Effect> reply(std::string text, bool has_keyword = false) {
-    return tell(Replied{state_.turn, std::move(text), has_keyword, 10});
-  }
-  const std::string& responder() const { return state_.cast[state_.responder].agent_id; }
-  /// A whole turn.
-  std::vector<Effect> turn(std::string text) {
-    tell(Arrived{responder()});
-    reply(std::move(text));
-    return tell(HasSpoken{responder()});
-  }
-  AutoModeState state_ = conversation_of(2);
-  Time now_ = from_millis(1'800'000'000'000);
-  BootTime boot_{1h};
-};
 
 TEST_F(ConversationTest, AM_02_EachResponseGoesToTheNextOfTheRotation) {
   state_ = conversation_of(3);
@@ -183,6 +128,26 @@ TEST_F(ConversationTest, AMindThatFailsIsAskedAgainAndThenCountsAsGone) {
   EXPECT_EQ(state_.detail, "Ada could not answer: overloaded");
 }
 
+TEST_F(ConversationTest, AUsageLimitIsWaitedForAndNoFailure) {
+  tell(Begin{});
+  std::set<int32_t> tries;
+  for (int i = 0; i < 5; ++i) {
+    tries.insert(state_.tries());
+    auto effects = tell(MindFailed{state_.turn, "enough for today", now_ + 1h});
+    ASSERT_TRUE(first<effect::Ask>(effects));
+    EXPECT_EQ(first<effect::Ask>(effects)->after, 1h);
+    EXPECT_TRUE(first<effect::Ask>(effects)->is_limited);
+  }
+  EXPECT_EQ(tries.size(), 5u) << "a program has another run each time";
+  EXPECT_EQ(first<effect::Ask>(tell(MindFailed{state_.turn, "it is over", now_ - 1h}))->after, 32s)
+      << "a time that is past is not waited for, but nobody asks without a pause";
+  EXPECT_EQ(first<effect::Ask>(tell(MindFailed{state_.turn, "overloaded"}))->after, 2s);
+  reply("at last");
+  boot_ = state_.deadline;
+  EXPECT_TRUE(first<effect::Ended>(tell(TimeUp{}))) << "its own time goes on";
+  EXPECT_EQ(state_.ending, Ending::timer);
+}
+
 TEST_F(ConversationTest, WhoSaysTheSameAgainMakesNoProgress) {
   tell(Begin{});
   turn("Bees are good.");
@@ -192,8 +157,6 @@ TEST_F(ConversationTest, WhoSaysTheSameAgainMakesNoProgress) {
   turn("Are they");
   EXPECT_EQ(state_.ending, Ending::no_progress);
 }
-
-EndCondition condition(std::string_view text) { return *condition_from(*parse_json(text)); }
 
 TEST_F(ConversationTest, ABudgetEndsItWhenItsLastWordsAreSpoken) {
   state_.budget = condition(R"({"any":[{"turns":3},{"tokens":1000}]})");
@@ -287,12 +250,12 @@ TEST_F(ConversationTest, TheToolEndsItWithoutLastWordsTooAndIfTheMindFailsAfterw
   EXPECT_EQ(failing.detail, "Ada ended the conversation");
 }
 
-TEST_F(ConversationTest, AskingForTheEndLastsForItsTurnOnly) {
+TEST_F(ConversationTest, AskingForTheEndWasPromisedAndIsKeptOverARestart) {
   tell(Begin{});
   tell(EndAsked{state_.turn, "soon"});
-  tell(Resumed{});  // the turn is prepared again
-  turn("not over");
-  EXPECT_TRUE(state_.is_active());
+  tell(Resumed{});  // the turn is prepared again, and a program that thinks for it is followed
+  turn("my last words");
+  EXPECT_EQ(state_.ending, Ending::tool);
 }
 
 TEST_F(ConversationTest, APersonsWordsAreKeptAndInterruptNobody) {
@@ -302,6 +265,25 @@ TEST_F(ConversationTest, APersonsWordsAreKeptAndInterruptNobody) {
   EXPECT_EQ(count<effect::Cancel>(effects), 0u);
   EXPECT_EQ(state_.spoken, 0);
   EXPECT_EQ(state_.recent.back().text, "What about wasps?");
+}
+
+TEST_F(ConversationTest, PeopleSayOnlySoMuchUntilAnAgentSpeaks) {
+  tell(Begin{});
+  turn("Bees are good.");
+  for (size_t i = 0; i < max_person_lines; ++i) {
+    EXPECT_TRUE(check_words(state_, "jo", "hm"));
+    EXPECT_TRUE(first<effect::Said>(tell(PersonSpoke{"jo", "hm"})));
+  }
+  auto refused = check_words(state_, "jo", "hm");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::overloaded);
+  EXPECT_TRUE(tell(PersonSpoke{"jo", "hm"}).empty());
+  turn("Are they?");
+  EXPECT_TRUE(check_words(state_, "jo", "hm"));
+  tell(PersonSpoke{"jo", std::string(max_line_bytes, 'x')});
+  EXPECT_TRUE(check_words(state_, "jo", std::string(2 * max_line_bytes, 'y'))) << "what is too long is cut";
+  tell(PersonSpoke{"jo", std::string(max_line_bytes, 'y')});
+  EXPECT_FALSE(check_words(state_, "jo", "z"));
 }
 
 TEST_F(ConversationTest, WhatIsKeptAtHandIsBounded) {
@@ -336,6 +318,34 @@ TEST_F(ConversationTest, ItsStateIsKeptWholeAndResumesWhereItWas) {
   EXPECT_EQ(first<effect::Ask>(effects)->turn, before);
 }
 
+TEST_F(ConversationTest, WithoutItsConditionsItIsAnotherOneAndIsNotRead) {
+  state_.until = condition(R"({"all":[{"text":"we agree"},{"turns":3}]})");
+  tell(Begin{});
+  auto good = to_json(state_);
+  ASSERT_TRUE(state_from(good));
+  struct Damage {
+    std::string_view key;
+    json::value value;
+  };
+  for (const auto& [key, value] : {Damage{"until", json::object{{"turns", 0}}},
+                                   {"until", nullptr},
+                                   {"budget", "nonsense"},
+                                   {"cast", json::array{}},
+                                   {"phase", "asleep"},
+                                   {"turn", "3"},
+                                   {"limit_ms", 0},
+                                   {"keyword", ""},
+                                   {"lines", nullptr}}) {
+    auto bad = good;
+    bad[key] = value;
+    EXPECT_FALSE(state_from(bad)) << key << " " << value;
+  }
+  tell(StopAsked{"a person"});
+  auto over = to_json(state_);
+  over["until"] = "nonsense";
+  EXPECT_TRUE(state_from(over)) << "one that is over needs them no more";
+}
+
 TEST_F(ConversationTest, AfterARestartItEndsWhereThatIsConfiguredOrItsTimeIsOver) {
   tell(Begin{});
   auto other = state_;
@@ -344,95 +354,6 @@ TEST_F(ConversationTest, AfterARestartItEndsWhereThatIsConfiguredOrItsTimeIsOver
   boot_ += 6min;
   step(other, Resumed{}, {now_, boot_});
   EXPECT_EQ(other.ending, Ending::timer);
-}
-
-/// Whatever comes, in whatever order: one end, one speaker at a time, and nothing after the end.
-TEST(ConversationPropertyTest, TenThousandRacesOfTheEndingsHaveExactlyOneEnd) {
-  for (uint64_t seed = 0; seed < 10'000; ++seed) {
-    std::mt19937_64 random(seed);
-    auto state = conversation_of(2 + random() % 7);
-    if (random() % 4 == 0) state.budget = condition(R"({"any":[{"turns":9},{"tokens":25}]})");
-    if (random() % 4 == 0)
-      state.until = condition(R"({"any":[{"time_ms":90000},{"all":[{"text":"words 7"},{"turns":2}]}]})");
-    BootTime boot{1h};
-    Time wall = from_millis(1'800'000'000'000);
-    size_t ends = 0, after_end = 0, asked = 0;
-    int64_t said = 0;
-    auto tell = [&](const Input& input) {
-      bool was_active = state.is_active();
-      auto effects = step(state, input, {wall, boot});
-      if (ends > 0) after_end += effects.size();
-      ends += count<effect::Ended>(effects);
-      asked += count<effect::Ask>(effects);
-      for (const auto& effect : effects) {
-        if (std::holds_alternative<effect::Said>(effect)) ++said;
-        if (const auto* speak = std::get_if<effect::Speak>(&effect)) {
-          EXPECT_EQ(speak->line.agent_id, state.cast[state.responder].agent_id);
-          EXPECT_TRUE(state.has_arrived);
-        }
-        if (std::holds_alternative<effect::Approach>(effect)) EXPECT_EQ(state.phase, Phase::preparing);
-      }
-      EXPECT_EQ(said, state.lines);
-      EXPECT_TRUE(was_active || ends == 0 || !state.is_active());
-    };
-    tell(Begin{});
-    for (int i = 0; i < 60; ++i) {
-      boot += Duration(static_cast<int64_t>(random() % 20'000));
-      const auto& who = state.cast[random() % state.cast.size()].agent_id;
-      const auto& responder = state.cast[state.responder].agent_id;
-      auto turn = state.turn - static_cast<int64_t>(random() % 5 == 0);
-      switch (random() % 26) {
-        case 0:
-          tell(StopAsked{"a person"});
-          break;
-        case 1:
-          tell(AgentLeft{who});
-          break;
-        case 2:
-          tell(TimeUp{});
-          break;
-        case 3:
-          tell(LimitSet{Duration(static_cast<int64_t>(1 + random() % 600'000))});
-          break;
-        case 4:
-          tell(Replied{turn, random() % 2 ? "bye" : "", true, 3});
-          break;
-        case 5:
-          tell(MindFailed{turn, "down"});
-          break;
-        case 6:
-          tell(PersonSpoke{"player_0", "hm"});
-          break;
-        case 7:
-          tell(Resumed{});
-          break;
-        case 8:
-          tell(random() % 8 ? Input(Arrived{who}) : Input(Interrupted{}));
-          break;
-        case 9:
-          tell(Begin{});
-          break;
-        case 10:
-          tell(EndAsked{turn, "enough"});
-          break;
-        case 11:
-          tell(Replied{turn, random() % 2 ? "last words" : "", false, 3, "enough"});
-          break;
-        default:
-          if (random() % 3 == 0)
-            tell(Arrived{responder});
-          else if (random() % 2)
-            tell(Replied{turn, "words " + std::to_string(random() % 40), false, 3});
-          else
-            tell(HasSpoken{responder});
-      }
-    }
-    tell(StopAsked{"the test"});
-    ASSERT_EQ(ends, 1u) << "seed " << seed;
-    ASSERT_EQ(after_end, 0u) << "seed " << seed;
-    ASSERT_TRUE(state.ending.has_value()) << "seed " << seed;
-    ASSERT_GT(asked, 0u);
-  }
 }
 
 }  // namespace

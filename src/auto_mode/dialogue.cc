@@ -4,35 +4,63 @@
 
 #include <array>
 
+#include "auto_mode/own_topic.h"
 #include "auto_mode/topics.h"
 #include "base/text.h"
 
 namespace cru::auto_mode {
 namespace {
 
-/// For a topic that somebody brought along.
-constexpr Topic any_topic{
-    "",
-    "",
-    {"The bold answer has one advantage: it can be tried on a small scale and found wrong, so we would "
-     "learn.",
-     "Whoever waits for certainty decides as well, only without saying so.",
-     "The people whom it concerns most are rarely those who warn against it."},
-    {"What works for ten people by good will breaks for ten thousand without it.",
-     "We know what we have now, with all its faults; of the other thing we know only the promise.",
-     "The cost comes first and is certain, and the gain comes later and is hoped for."},
-    {"What would have to happen for you to change your mind?",
-     "Who would notice first that we were wrong, and how would we hear of it?"},
-    "one should begin small, say beforehand what would count as failure, and look honestly at the result"};
+/// What there is to say: of one of our topics, or about one that somebody brought along.
+class Matter {
+ public:
+  explicit Matter(const AutoModeState& state)
+      : topic_(find_topic(state.prompt)), seed_(state.seed >> 9), leans_((state.seed >> 7) % 2 == 0) {
+    if (topic_) return;
+    auto words = without_keyword(state.prompt, state.keyword);
+    subject_ = subject_of(is_blank(words) ? "the end of conversations" : words);
+  }
+
+  bool is_own() const { return !topic_; }
+  const Subject& subject() const { return subject_; }
+  std::string reason(Side side, size_t number, std::string_view role) const {
+    if (!topic_) return reason_about(subject_, side, number, role, seed_);
+    return std::string((side == Side::claims ? topic_->claims : topic_->objections)[number]);
+  }
+  std::string question(size_t number) const {
+    return topic_ ? std::string(topic_->questions[number]) : question_about(subject_, number);
+  }
+  std::string middle() const { return topic_ ? std::string(topic_->middle) : middle_about(subject_, leans_); }
+  std::string answer() const { return topic_ ? std::string() : answer_about(subject_, leans_); }
+
+ private:
+  /// A topic that has the keyword in it would end the conversation with its first word.
+  static std::string without_keyword(std::string text, std::string_view keyword) {
+    for (auto at = text.find(keyword); !keyword.empty() && at != std::string::npos; at = text.find(keyword))
+      text.erase(at, keyword.size());
+    return text;
+  }
+
+  const Topic* topic_;
+  uint64_t seed_;
+  bool leans_;
+  Subject subject_;
+};
 
 enum class Beat { claim, objection, question, middle, farewell };
 
+/// How a line begins, or what is said beside its reason.
+enum class Family : uint8_t { opening, again, joining, against, answer, asking, middle, farewell, aside };
+constexpr size_t families = 9;
+
 struct Plan {
   Beat beat = Beat::claim;
+  Family family = Family::opening;
   size_t number = 0;       ///< of the claim, the objection or the question
   bool asks = false;       ///< it ends with a question
   bool was_asked = false;  ///< the one before did
-  Beat before = Beat::claim;
+  bool has_aside = false;
+  size_t phrase = 0, aside = 0;  ///< how many of its family were used before
 };
 
 /// The part of the line with this number, from the first line on: everybody argues for one side, the third
@@ -40,73 +68,87 @@ struct Plan {
 Plan plan_for(int64_t line, size_t cast) {
   size_t claims = 0, objections = 0, questions = 0;
   bool has_middle = false;
+  std::array<size_t, families> used{};
+  auto next_of = [&](Family family) { return used[static_cast<size_t>(family)]++; };
   Plan plan;
   for (int64_t at = 0; at <= line; ++at) {
     auto who = static_cast<size_t>(at) % cast;
+    bool is_new = static_cast<size_t>(at) < cast;
     Plan next;
     next.was_asked = plan.asks;
-    next.before = plan.beat;
     if (claims == 3 && objections == 3) {
       next.beat = has_middle ? Beat::farewell : Beat::middle;
+      next.family = has_middle ? Family::farewell : Family::middle;
       has_middle = true;
     } else if (cast > 2 && who == 2 && questions < 2) {
-      next = {Beat::question, questions++, true, plan.asks, plan.beat};
+      next.beat = Beat::question;
+      next.family = Family::asking;
+      next.number = questions++;
+      next.asks = true;
     } else if ((who % 2 == 0 && claims < 3) || objections == 3) {
       next.beat = Beat::claim;
+      next.family = at == 0          ? Family::opening
+                    : next.was_asked ? Family::answer
+                    : is_new         ? Family::joining
+                                     : Family::again;
       next.number = claims++;
+      next.has_aside = at % 3 == 2;
     } else {
       next.beat = Beat::objection;
+      next.family = next.was_asked ? Family::answer : Family::against;
       next.number = objections++;
+      next.has_aside = at % 3 == 0;
     }
     if (cast == 2 && (at == 1 || at == 4)) {
       next.asks = true;
       ++questions;
     }
+    next.phrase = next_of(next.family);
+    if (next.has_aside) next.aside = next_of(Family::aside);
     plan = next;
   }
   return plan;
 }
 
 using Phrases = std::array<std::string_view, 4>;
-constexpr Phrases openings{"Let me begin with what seems strongest to me.",
-                           "I will take a side, so that we have something to push against.",
-                           "I have turned this over for a while.",
-                           "Somebody has to begin, so I will say it plainly."};
-constexpr Phrases for_again{"I see the danger, {}, and still I would not give this up.",
-                            "That is fair, {}. Let me put the other weight on the scale.",
-                            "You are right about the risk, {}, but not about its size.",
-                            "I thought you would say that, {}. Consider this."};
-/// Of one who has not spoken yet.
-constexpr Phrases joining{"I have only listened so far, {}. Let me put something on the other side.",
-                          "Let me add something to that, {}.", "There is another side to it, {}.",
-                          "May I come in here, {}?"};
-constexpr Phrases against{"I am not there yet, {}.", "That sounds better than it is, {}.",
-                          "I grant you the intention, {}. Now the consequence.",
-                          "There is a case in which that fails, {}."};
-/// What follows a question is a reason, seldom its answer.
-constexpr Phrases answers{"I have no quick answer to that, {}, but it leads me to this.",
-                          "That goes to the root of it, {}. I would begin here.",
-                          "I have asked myself that, {}, and I keep coming back to one thing.",
-                          "Let me come at that from another side, {}."};
-constexpr Phrases asking{
-    "Before we go on, {}, something concrete.", "I notice that we all nod at a word that we use differently.",
-    "I would like to understand that better, {}.", "Let me ask what nobody has asked yet."};
-constexpr Phrases asides{"I say that as one who has been wrong about it before.",
-                         "That is not a detail; everything else hangs on it.",
-                         "If that is true, then the rest follows nearly by itself.",
-                         "I would give it up for one good example to the contrary."};
-constexpr Phrases middles{"When I listen to both sides, I hear more agreement than the words admit.",
-                          "Let me try to say where we have come to.",
-                          "The longer I listen to you, {}, the closer the two sides come.",
-                          "Perhaps we can write one sentence together."};
-constexpr Phrases farewells{"I can put my name to that, {}.",
-                            "That is further than I expected us to come, {}.",
-                            "Yes, {}. I would not have said so at the beginning.",
-                            "I will go home with that, {}, and with one doubt."};
+constexpr std::array<Phrases, families> phrases{{
+    {"Let me begin with what seems strongest to me.",
+     "I will take a side, so that we have something to push against.", "I have turned this over for a while.",
+     "Somebody has to begin, so I will say it plainly."},
+    {"I see the danger, {}, and still I would not give this up.",
+     "That is fair, {}. Let me put the other weight on the scale.",
+     "You are right about the risk, {}, but not about its size.",
+     "I thought you would say that, {}. Consider this."},
+    // Of one who has not spoken yet.
+    {"I have only listened so far, {}. Let me put something on the other side.",
+     "Let me add something to that, {}.", "There is another side to it, {}.", "May I come in here, {}?"},
+    {"I am not there yet, {}.", "That sounds better than it is, {}.",
+     "I grant you the intention, {}. Now the consequence.", "There is a case in which that fails, {}."},
+    // What follows a question is a reason, seldom its answer.
+    {"I have no quick answer to that, {}, but it leads me to this.",
+     "That goes to the root of it, {}. I would begin here.",
+     "I have asked myself that, {}, and I keep coming back to one thing.",
+     "Let me come at that from another side, {}."},
+    {"Before we go on, {}, something concrete.",
+     "I notice that we all nod at a word that we use differently.",
+     "I would like to understand that better, {}.", "Let me ask what nobody has asked yet."},
+    {"When I listen to both sides, I hear more agreement than the words admit.",
+     "Let me try to say where we have come to.",
+     "The longer I listen to you, {}, the closer the two sides come.",
+     "Perhaps we can write one sentence together."},
+    {"I can put my name to that, {}.", "That is further than I expected us to come, {}.",
+     "Yes, {}. I would not have said so at the beginning.",
+     "I will go home with that, {}, and with one doubt."},
+    {"I say that as one who has been wrong about it before.",
+     "That is not a detail; everything else hangs on it.",
+     "If that is true, then the rest almost follows by itself.",
+     "I would give it up for one good example to the contrary."},
+}};
 
 /// One of them, by the seed; another one for the next number.
-std::string pick(const Phrases& phrases, const AutoModeState& state, size_t number, const std::string& name) {
-  return fmt::format(fmt::runtime(phrases[((state.seed >> 3) + number) % phrases.size()]), name);
+std::string pick(Family family, const AutoModeState& state, size_t number, const std::string& name) {
+  const auto& some = phrases[static_cast<size_t>(family)];
+  return fmt::format(fmt::runtime(some[((state.seed >> 3) + number) % some.size()]), name);
 }
 
 std::string_view way_of_speaking(std::string_view role) {
@@ -127,7 +169,7 @@ std::string answer_to(const Line& line) {
   auto words = std::string(trim(truncate(line.text, 120)));
   return words.ends_with('?')
              ? fmt::format("{} asks: \"{}\" Let us keep that question in view.", line.name, words)
-             : fmt::format("{} says: \"{}\" I take that along.", line.name, words);
+             : fmt::format("{} says: \"{}\" That is worth keeping in mind.", line.name, words);
 }
 
 void append(std::string& out, std::string_view more) {
@@ -136,61 +178,54 @@ void append(std::string& out, std::string_view more) {
   out += more;
 }
 
+/// Whose question stays open, as the responder calls that one.
+std::string whose_question(const AutoModeState& state, const std::string& before) {
+  const auto& asker = state.cast[state.cast.size() > 2 ? 2 : state.seed % 2];
+  if (asker.agent_id == state.cast[state.responder].agent_id) return "my own";
+  return asker.name == before ? "your" : asker.name + "'s";
+}
+
 }  // namespace
 
 std::string scripted_words(const AutoModeState& state) {
-  const auto* known = find_topic(state.prompt);
-  const auto& topic = known ? *known : any_topic;
+  const Matter matter(state);
   const auto cast = state.cast.size();
   const auto plan = plan_for(state.spoken, cast);
   const auto& self = state.cast[state.responder];
   std::string before =
       state.speaker ? state.cast[*state.speaker].name : state.cast[(state.responder + 1) % cast].name;
-  bool is_first = state.spoken == 0;
   bool is_new = static_cast<size_t>(state.spoken) < cast;
   // A person who spoke since is answered first.
   std::string out;
   for (const auto& line : state.recent)
     if (line.agent_id.empty() && line.number > state.fresh_from) out = answer_to(line);
-  auto say = [&](const Phrases& phrases, size_t number) {
-    append(out, pick(phrases, state, number, before));
-  };
+  append(out, pick(plan.family, state, plan.phrase, before));
   switch (plan.beat) {
     case Beat::claim:
-      say(is_first ? openings : plan.was_asked ? answers : is_new ? joining : for_again, plan.number);
-      if (is_new) append(out, way_of_speaking(self.role));
-      append(out, topic.claims[plan.number]);
-      if (state.spoken % 3 == 2) say(asides, static_cast<size_t>(state.spoken / 3));
-      break;
-    case Beat::objection:
-      say(plan.was_asked ? answers : against, plan.number + (plan.was_asked ? 2 : 0));
-      if (is_new) append(out, way_of_speaking(self.role));
-      append(out, topic.objections[plan.number]);
-      if (state.spoken % 3 == 0) say(asides, static_cast<size_t>(state.spoken / 3));
-      break;
-    case Beat::question:
-      say(asking, plan.number);
-      append(out, topic.questions[plan.number]);
-      break;
-    case Beat::middle:
-      say(middles, 0);
-      append(out, fmt::format("Could we say that {}?", topic.middle));
-      break;
-    case Beat::farewell: {
-      say(farewells, 0);
-      // Of two, the second one asks first.
-      const auto& asker = state.cast[cast > 2 ? 2 : state.seed % 2];
-      append(out, fmt::format("What stays open for me is what {} asked: {}",
-                              asker.name == self.name ? std::string("I")
-                              : asker.name == before  ? std::string("you")
-                                                      : asker.name,
-                              topic.questions[state.seed % 2 ? 0 : 1]));
-      append(out, "But that is for another day.");
-      append(out, state.keyword);
+    case Beat::objection: {
+      bool claims = plan.beat == Beat::claim;
+      if (matter.is_own() && state.spoken == 0) append(out, matter.subject().introduction());
+      if (is_new && !matter.is_own()) append(out, way_of_speaking(self.role));
+      append(out, matter.reason(claims ? Side::claims : Side::objects, plan.number, self.role));
+      if (!claims && plan.number == 0 && matter.is_own() && !matter.subject().more.empty())
+        append(out, fmt::format("And let us not forget what else we were told: {}", matter.subject().more));
+      if (plan.has_aside) append(out, pick(Family::aside, state, plan.aside, before));
       break;
     }
+    case Beat::question:
+      append(out, matter.question(plan.number));
+      break;
+    case Beat::middle:
+      append(out, fmt::format("Could we say that {}?", matter.middle()));
+      break;
+    case Beat::farewell:
+      append(out, matter.answer());
+      append(out, fmt::format("What stays open is {} question, but that is for another day.",
+                              whose_question(state, before)));
+      append(out, state.keyword);
+      break;
   }
-  if (cast == 2 && plan.asks) append(out, topic.questions[state.spoken == 1 ? 0 : 1]);
+  if (cast == 2 && plan.asks) append(out, matter.question(state.spoken == 1 ? 0 : 1));
   return out;
 }
 

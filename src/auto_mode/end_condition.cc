@@ -69,7 +69,7 @@ class ConditionReader {
     if (condition.kind == Kind::text) {
       const auto* text = value.if_string();
       if (!text || trim(*text).empty() || text->size() > max_condition_text)
-        return refuse_condition(place, fmt::format("must be a text of 1 to {} bytes", max_condition_text));
+        return refuse_condition(place, fmt::format("must be a string of 1 to {} bytes", max_condition_text));
       condition.text = *text;
       return {};
     }
@@ -146,7 +146,7 @@ std::string in_words(const EndCondition& condition) {
       return out + ")";
     }
     case Kind::text:
-      return fmt::format("the words \"{}\"", condition.text);
+      return fmt::format("the text \"{}\"", condition.text);
     case Kind::turns:
       return condition.number == 1 ? std::string("1 turn") : fmt::format("{} turns", condition.number);
     case Kind::tokens:

@@ -31,7 +31,7 @@ TEST(EndConditionTest, AnyOfAndAllOfAreComposed) {
   hear(condition, "Agreed.");
   EXPECT_FALSE(is_met(condition, {.turns = 3, .tokens = 10}));
   EXPECT_TRUE(is_met(condition, {.turns = 4, .tokens = 10}));
-  EXPECT_EQ(in_words(condition), R"(any of (1000 tokens; all of (4 turns; the words "agreed")))");
+  EXPECT_EQ(in_words(condition), R"(any of (1000 tokens; all of (4 turns; the text "agreed")))");
 }
 
 TEST(EndConditionTest, TheNextTimeToLookIsThatOfTheNextTimeInIt) {

@@ -55,6 +55,7 @@ void AutoMode::has_spoken(const std::string& agent_id) {
 }
 void AutoMode::left(const std::string& agent_id) {
   std::erase_if(players_, [&](const CastMember& player) { return player.agent_id == agent_id; });
+  leaving_.erase(agent_id);
   if (auto talk = talk_of(agent_id)) tell(talk, AgentLeft{agent_id});
 }
 
@@ -68,7 +69,7 @@ void AutoMode::tell(const TalkPtr& given, Input input) {
     auto next = std::move(talk->inputs.front());
     talk->inputs.pop_front();
     auto effects = step(talk->state, next, now());
-    if (!effects.empty()) save(*talk);
+    if (!effects.empty() || std::holds_alternative<EndAsked>(next)) save(*talk);
     for (const auto& effect : effects) std::visit([&](const auto& one) { apply(talk, one); }, effect);
   }
 }
@@ -89,13 +90,22 @@ void AutoMode::apply(const TalkPtr& talk, const effect::Approach&) {
   std::optional<autonomy::Standing> speaker;
   if (state.speaker) speaker = live_.standing(state.cast[*state.speaker].agent_id);
   Scene scene{live_.floor().layout(), self->tile, speaker ? speaker->tile : world::nowhere};
-  if (live_.approach(id, destination(pattern_table(), state.pattern, scene), scene.speaker)) return;
+  auto beside = destination(pattern_table(), state.pattern, scene);
+  // Who has nobody to face looks at what it goes to.
+  auto face = scene.speaker.is_nowhere() && !beside.empty() ? beside.front() : scene.speaker;
+  if (live_.approach(id, beside, face)) return;
   arrived(id);
 }
 
 void AutoMode::apply(const TalkPtr& talk, const effect::Ask& ask) {
-  live_.prompt(talk->state.cast[talk->state.responder].agent_id);
+  const auto& id = talk->state.cast[talk->state.responder].agent_id;
+  if (ask.is_limited)
+    live_.give_up(id, now().wall + ask.after);  // until then it does nothing
+  else
+    live_.prompt(id);
   talk->thought = std::make_shared<Thought>(talk->state.keyword);
+  talk->thought->began = now().wall;
+  talk->thought->failures = talk->state.failures;
   loop_.spawn(this->ask(talk, ask.turn, ask.after, talk->thought));
 }
 
@@ -137,34 +147,47 @@ void AutoMode::apply(const TalkPtr& talk, const effect::LimitChanged&) {
   live_.record([event = limit_event(talk->state)](Tx& tx) { tx.emit(event); });
 }
 
+void AutoMode::apply(const TalkPtr& talk, const effect::PersonTurn&) {
+  live_.record([event = person_turn_event(talk->state)](Tx& tx) { tx.emit(event); });
+}
+
+void AutoMode::apply(const TalkPtr& talk, const effect::PeopleChanged& changed) {
+  auto event = people_event(talk->state, changed.name, changed.has_joined);
+  live_.record([event](Tx& tx) { tx.emit(event); });
+}
+
 void AutoMode::apply(const TalkPtr& talk, const effect::Ended&) {
   const auto& state = talk->state;
   if (talk->timer) loop_.cancel_timer(std::exchange(talk->timer, 0));
   log_info("auto mode ended", {{"conversation", state.id},
                                {"reason", std::string(name(state.ending.value_or(Ending::user)))},
-                               {"detail", state.detail}});
+                               {"detail", state.detail},
+                               {"trace_id", trace_id_of(state)}});
+  tell_conversation(state);
   live_.record([event = ended_event(state)](Tx& tx) { tx.emit(event); });
   talks_.erase(state.id);
   for (const auto& member : state.cast) by_agent_.erase(member.agent_id);
   for (const auto& member : state.cast) live_.release(member.agent_id, member.home, member.home_facing);
   keep_players(state.cast);
-  loop_.spawn(write_file(state.id));
+  transcripts_.add(state.id);
 }
 
 /// The transcript, from the rows: they are the truth.
 Task<void> AutoMode::write_file(std::string id) {
-  if (auto written = co_await live_.recorded(); !written) co_return;  // the next daemon writes it
+  auto recorded = co_await with_retry(loop_, [this] { return live_.recorded(); });
+  if (!recorded) co_return;  // the next daemon writes it
   struct Found {
     AutoModeState state;
     std::vector<Line> lines;
     Neighbours neighbours;
   };
-  auto found = co_await store_.read([id](Reader& reader) -> Result<Found> {
+  auto found = co_await read_with_retry(loop_, store_, [id](Reader& reader) -> Result<Found> {
     auto kept = find_conversation(reader, id);
     if (!kept) return fail(Code::not_found, "the conversation was deleted");
     return Found{std::move(kept->state), lines_of(reader, id, max_lines), neighbours_of(reader, id)};
   });
   if (!found) co_return;
+  auto trace_id = trace_id_of(found->state);
   auto written = co_await pool_.run([root = options_.root, id, found = *std::move(found)]() -> Result<> {
     if (auto made = make_own_folder(root, std::string(transcripts_folder)); !made) return fail(made.error());
     auto file = [&](std::string_view of) { return fmt::format("{}/{}", root, transcript_path(of)); };
@@ -178,7 +201,8 @@ Task<void> AutoMode::write_file(std::string id) {
     return {};
   });
   if (!written) {
-    log_error("cannot write the transcript of a conversation", written.error(), {{"conversation", id}});
+    log_error("cannot write the transcript of a conversation", written.error(),
+              {{"conversation", id}, {"trace_id", trace_id}});
     co_return;
   }
   (void)co_await write_with_retry(loop_, store_, [id](Tx& tx) -> Result<> {

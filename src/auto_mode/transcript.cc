@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "auto_mode/words_as_said.h"
 #include "base/json.h"
 #include "base/text.h"
 
@@ -13,18 +14,6 @@ constexpr size_t longest_slug = 24;
 /// A text as YAML has it in quotes, which is as JSON has it.
 std::string in_quotes(std::string_view text) { return to_text(json::value(text)); }
 
-/// Words at the beginning of a line that markdown would take for something else.
-std::string as_paragraphs(std::string_view text) {
-  std::string out;
-  bool at_start = true;
-  for (char c : text) {
-    if (at_start && (c == '#' || c == '-' || c == '>' || c == '=')) out += '\\';
-    at_start = c == '\n';
-    out += c;
-  }
-  return out;
-}
-
 std::string link_to(std::string_view id) { return id.empty() ? std::string() : fmt::format("[[{}]]", id); }
 
 /// In the frontmatter.
@@ -34,11 +23,13 @@ std::string shown_link(std::string_view id) { return id.empty() ? "none" : link_
 
 /// Who it is, with a link to the file that describes it where there is one in the project.
 std::string who(const CastMember& member) {
-  auto name = fmt::format("**{}**", member.name);
+  auto name = fmt::format("**{}**", as_one_line(member.name));
   const auto& file = member.definition;
   bool is_in_project = !file.empty() && !file.starts_with('~') && !file.starts_with("builtin:");
+  // The characters that end such a link are in no path of ours; one that has them is not linked.
+  if (!is_in_project || file.find_first_of("<>\\\r\n") != std::string::npos) return name;
   // From .crucible/conversations to the project's root.
-  return is_in_project ? fmt::format("[{}](<../../{}>)", name, file) : name;
+  return fmt::format("[{}](<../../{}>)", name, file);
 }
 
 constexpr std::string_view front_names[] = {"previous: ", "next: "};
@@ -100,25 +91,29 @@ std::string render_transcript(const AutoModeState& state, const std::vector<Line
   for (const auto& member : state.cast) agents += (agents.empty() ? "" : ", ") + in_quotes(member.name);
   add("agents", "[" + agents + "]");
   add("tokens", std::to_string(state.tokens));
+  // Here and not beside the words: who searches the notes looks for what was said.
+  out += "messages:\n";
+  for (const auto& line : lines)
+    if (!line.agent_id.empty())
+      out += fmt::format("  - {{turn: {}, agent: {}, tokens: {}}}\n", line.turn, in_quotes(line.agent_id),
+                         line.tokens);
   add("previous", front_link(previous));
   add("next", front_link(next));
-  out += fmt::format("---\n\n# {}\n", as_paragraphs(state.topic));
+  out += fmt::format("---\n\n# {}\n", as_one_line(state.topic));
   if (state.prompt != state.topic) out += fmt::format("\n{}\n", as_paragraphs(state.prompt));
   out += "\n## Who takes part\n\n";
   for (const auto& member : state.cast)
-    out += fmt::format("- {}, {} (live agent `{}`, mind `{}`)\n", who(member), member.role, member.agent_id,
-                       member.mind);
+    out += fmt::format("- {}, {} (live agent `{}`, mind `{}`)\n", who(member), as_one_line(member.role),
+                       member.agent_id, as_one_line(member.mind));
+  for (const auto& person : state.people)
+    out += fmt::format("- **{}**, a person\n", as_one_line(person.name));
   out += "\n## What was said\n";
   for (const auto& line : lines) {
-    out += fmt::format("\n### {} ({})\n\n{}\n", line.name, to_rfc3339(line.at).substr(11, 8),
+    out += fmt::format("\n### {} ({}{})\n\n{}\n", as_one_line(line.name),
+                       line.agent_id.empty() ? "a person, " : "", to_rfc3339(line.at).substr(11, 8),
                        as_paragraphs(line.text));
-    if (line.agent_id.empty())
-      out += "\n*a person*\n";
-    else
-      out += fmt::format("\n*turn {}, `{}`, {} tokens*\n", line.turn, line.agent_id, line.tokens);
   }
-  if (state.ending)
-    out += fmt::format("\n## How it ended\n\n{}: {}.\n", name(*state.ending), as_paragraphs(state.detail));
+  if (state.ending) out += fmt::format("\n## How it ended\n\n{}\n", as_paragraphs(how_it_ended(state)));
   out += "\n## Links\n\n";
   out += fmt::format("{}{}\n{}{}\n", list_names[0], shown_link(previous), list_names[1], shown_link(next));
   return out;

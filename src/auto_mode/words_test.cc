@@ -1,4 +1,5 @@
 // What is said: the keyword in a stream, topics, personas, prompts, the scripted dialogue, the transcript.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <map>
@@ -49,6 +50,16 @@ std::vector<std::string> played(AutoModeState& state, int most = 40) {
     step(state, HasSpoken{id}, {});
   }
   return words;
+}
+
+/// The prompt with "MARK" for the mark of people's words in it, if that is the same before and after each.
+std::string without_mark(std::string prompt) {
+  auto from = prompt.find("[person-");
+  if (from == std::string::npos) return prompt;
+  auto mark = prompt.substr(from + 1, prompt.find(']', from) - from - 1);
+  for (auto at = prompt.find(mark); at != std::string::npos; at = prompt.find(mark, at))
+    prompt.replace(at, mark.size(), "MARK");
+  return prompt;
 }
 
 TEST(KeywordTest, AM_04_IsFoundWhereverTheStreamIsCutAndIsNotShown) {
@@ -127,8 +138,8 @@ TEST(PromptsTest, AM_02_TheNextOneIsGivenTheResponseWordForWord) {
   step(state, HasSpoken{"agent_001"}, {});
   EXPECT_EQ(user_prompt(state), "I think so.\n\nTwo paragraphs.");
   step(state, PersonSpoke{"player_0", "And cats?"}, {});
-  EXPECT_EQ(user_prompt(state),
-            "I think so.\n\nTwo paragraphs.\n\nplayer_0, a person who listens, says: And cats?");
+  EXPECT_EQ(without_mark(user_prompt(state)),
+            "I think so.\n\nTwo paragraphs.\n\n[MARK]\nplayer_0 (a person), who listens: And cats?\n[/MARK]");
   EXPECT_TRUE(system_prompt(state).starts_with("You are Bertrand, the skeptic."));
 }
 
@@ -139,12 +150,33 @@ TEST(PromptsTest, APersonsWordsReachTheNextOneThoughAnotherWasThinkingMeanwhile)
   step(state, Replied{state.turn, "I have thought.", false, 1}, {});
   step(state, Arrived{"agent_001"}, {});
   step(state, HasSpoken{"agent_001"}, {});
-  EXPECT_EQ(user_prompt(state), "I have thought.\n\nplayer_0, a person who listens, says: And cats?");
+  EXPECT_EQ(without_mark(user_prompt(state)),
+            "I have thought.\n\n[MARK]\nplayer_0 (a person), who listens: And cats?\n[/MARK]");
   EXPECT_TRUE(scripted_words(state).starts_with("player_0 asks: \"And cats?\" "));
   step(state, Replied{state.turn, "Cats too.", false, 1}, {});
   step(state, Arrived{"agent_002"}, {});
   step(state, HasSpoken{"agent_002"}, {});
   EXPECT_EQ(user_prompt(state), "Cats too.") << "once is enough";
+}
+
+TEST(PromptsTest, HoweverMuchPeopleSayTheNextOneHearsItAndWhatTheAgentBeforeSaid) {
+  auto state = talk_about(topics()[0], 3, 1);
+  step(state, Begin{}, {});
+  int said = 0;
+  for (int turn = 0; turn < 3; ++turn) {
+    for (int i = 0; i < 100; ++i)
+      if (!step(state, PersonSpoke{"jo", fmt::format("word {}.", said)}, {}).empty()) ++said;
+    auto id = state.cast[state.responder].agent_id;
+    step(state, Arrived{id}, {});
+    step(state, Replied{state.turn, fmt::format("Thought {}.", turn), false, 1}, {});
+    step(state, HasSpoken{id}, {});
+  }
+  for (int i = 0; i < 100; ++i)
+    if (!step(state, PersonSpoke{"jo", fmt::format("word {}.", said)}, {}).empty()) ++said;
+  auto prompt = user_prompt(state);
+  EXPECT_TRUE(prompt.starts_with("Thought 2.")) << prompt;
+  for (int i = said - 2 * static_cast<int>(max_person_lines); i < said; ++i)
+    EXPECT_TRUE(prompt.contains(fmt::format("word {}.", i))) << i;
 }
 
 TEST(PromptsTest, HoweverLongTheyTalkThePromptIsBounded) {
@@ -158,6 +190,35 @@ TEST(PromptsTest, HoweverLongTheyTalkThePromptIsBounded) {
   }
   EXPECT_LT(system_prompt(state).size(), 12'000u);
   EXPECT_LE(user_prompt(state).size(), max_line_bytes);
+}
+
+/// "ü" has two bytes and "🐝" four: no limit falls into the middle of one.
+TEST(PromptsTest, WhatIsCutIsCutBetweenCharacters) {
+  for (std::string_view letter : {"ü", "🐝", "x"})
+    for (size_t shift = 0; shift < 4; ++shift) {
+      std::string text(shift, '.');
+      while (text.size() < 3 * max_line_bytes) text += letter;
+      auto state = talk_about(topics()[0], 2, 1);
+      step(state, Begin{}, {});
+      step(state, Arrived{"agent_001"}, {});
+      step(state, EndAsked{state.turn, text}, {});
+      step(state, PersonSpoke{"jo", text}, {});
+      step(state, Replied{state.turn, text, false, 1}, {});
+      for (const auto& line : state.recent) {
+        EXPECT_LE(line.text.size(), max_line_bytes);
+        EXPECT_GT(line.text.size(), max_line_bytes - 8);
+        EXPECT_TRUE(is_utf8(line.text)) << letter << " " << shift;
+      }
+      auto copy = state;
+      copy.end_asked.reset();
+      step(copy, HasSpoken{"agent_001"}, {});
+      EXPECT_TRUE(is_utf8(system_prompt(copy)));
+      EXPECT_TRUE(is_utf8(user_prompt(copy)));
+      EXPECT_TRUE(is_utf8(scripted_words(copy)));
+      step(state, HasSpoken{"agent_001"}, {});
+      EXPECT_TRUE(is_utf8(state.detail));
+      EXPECT_TRUE(is_utf8(render_transcript(state, state.recent)));
+    }
 }
 
 TEST(DialogueTest, IsADebateWithAnEndOnEveryTopicAndForAnyNumber) {
@@ -192,25 +253,22 @@ TEST(DialogueTest, TheSameSeedSaysTheSameAndAnotherOneSomethingElse) {
   EXPECT_NE(played(b = talk_about(topics()[3], 2, 99)), played(c));
 }
 
-TEST(DialogueTest, ATopicOfOnesOwnIsTalkedAboutToo) {
-  Topic own{"own", "Should cats vote?", {}, {}, {}, {}};
-  auto state = talk_about(own, 2, 5);
-  EXPECT_GE(played(state).size(), 8u);
-  EXPECT_EQ(state.ending, Ending::keyword);
-}
-
 TEST(TranscriptTest, SaysWhoSaidWhatWhenAndWhatItCost) {
   auto state = talk_about(topics()[1], 2, 5);
-  step(state, PersonSpoke{"player_0", "# hello"}, {});
+  step(state, PersonSpoke{"jo", "# hello"}, {});
   (void)played(state);
   std::vector<Line> lines = state.recent;
-  lines.push_back({9, {}, "player_0", "# hello\n- a list", from_millis(0), 0, 99});
+  lines.push_back({9, {}, "jo", "# hello\n- a list", from_millis(0), 0, 99});
   auto text = render_transcript(state, lines);
   EXPECT_TRUE(text.starts_with("---\nsession_id: \"2026-11-17-auto-x-000001\"\n"));
-  for (auto* part :
-       {"ended_by: keyword", "agents: [\"Ada\", \"Bertrand\"]", "### Ada (",
-        "*turn 1, `agent_001`, 1 tokens*", "*a person*", "\\# hello\n\\- a list", "## How it ended"})
+  for (auto* part : {"ended_by: keyword", "agents: [\"Ada\", \"Bertrand\"]", "### Ada (",
+                     "messages:\n  - {turn: 1, agent: \"agent_001\", tokens: 1}\n", "### jo (a person, ",
+                     "\\# hello\n\\- a list", "## How it ended\n\n"})
     EXPECT_TRUE(text.contains(part)) << part << "\n" << text;
+  auto body = text.substr(text.find("\n---\n"));
+  EXPECT_FALSE(body.contains("tokens")) << "what it cost is not found among what was said";
+  EXPECT_TRUE(body.contains("## How it ended\n\n" + how_it_ended(state) + "\n"));
+  EXPECT_TRUE(how_it_ended(state).ends_with(" ended the conversation.")) << "a sentence, not a word of ours";
   EXPECT_TRUE(text.contains("previous: null\nnext: null\n---"));
   EXPECT_TRUE(text.ends_with("## Links\n\n- Previous conversation: none\n- Next conversation: none\n"));
   EXPECT_EQ(
@@ -246,6 +304,24 @@ TEST(TranscriptTest, ALinkChangesNothingElseAndNothingWithoutAPlaceForIt) {
   EXPECT_EQ(with_link(edited, Neighbour::previous, "b"), edited);
   for (std::string text : {"", "no frontmatter\nnext: null\n", "---\nnext: null\n"})
     EXPECT_EQ(with_link(text, Neighbour::next, "b"), text);
+}
+
+TEST(TranscriptTest, ACodeFenceThatSomebodySaysDoesNotSwallowTheRest) {
+  auto state = talk_about(topics()[1], 2, 5);
+  auto text = render_transcript(state, {{1, "agent_001", "Ada", "```\nx\n~~~", from_millis(0), 1, 1}});
+  EXPECT_TRUE(text.contains("\n\\`\\`\\`\nx\n\\~~~\n")) << text;
+}
+
+TEST(TranscriptTest, WhatSomebodySaysMakesNoLink) {
+  auto state = talk_about(topics()[1], 2, 5);
+  step(state, Begin{}, {});
+  step(state, Replied{state.turn, "", false, 1, "see [[trap]]"}, {});
+  auto text = render_transcript(
+      state,
+      {{1, "agent_001", "Ada", "[[plans]], [[[plans]]], ![[plans]] and a[0][1]", from_millis(0), 1, 1}});
+  EXPECT_TRUE(text.contains("\n\\[\\[plans]], \\[\\[\\[plans]]], !\\[\\[plans]] and a\\[0]\\[1]\n")) << text;
+  EXPECT_TRUE(text.contains("see \\[\\[trap]]")) << text;
+  EXPECT_FALSE(text.contains("[[")) << text;
 }
 
 TEST(TranscriptTest, ATopicOfOnesOwnIsWrittenOnce) {

@@ -12,11 +12,15 @@ bool AgentRuntime::direct(std::string_view id) {
   if (body == world::nobody) return false;
   homes_.erase(body);
   tell(body, Directed{});
+  save(body);  // it goes nowhere by itself any more
   return true;
 }
 
 void AgentRuntime::prompt(std::string_view id) {
-  if (auto body = body_of(id); body != world::nobody) tell(body, Prompted{});
+  auto body = body_of(id);
+  if (body == world::nobody) return;
+  end_limit(body);
+  tell(body, Prompted{});
 }
 
 bool AgentRuntime::approach(std::string_view id, const std::vector<world::Tile>& beside, world::Tile face) {
@@ -64,9 +68,11 @@ void AgentRuntime::note_words(std::string_view id, std::string text) {
   save(body);
 }
 
-void AgentRuntime::give_up(std::string_view id) {
-  if (auto body = body_of(id); body != world::nobody && at(body).life.is_directed)
-    tell(body, Failed{at(body).life.thought});
+void AgentRuntime::give_up(std::string_view id, Time until) {
+  auto body = body_of(id);
+  if (body == world::nobody || !at(body).life.is_directed) return;
+  begin_limit(body, until);
+  tell(body, Failed{at(body).life.thought, boot_at(until)});
 }
 
 void AgentRuntime::release(std::string_view id, world::Tile home, world::Direction facing) {
@@ -76,9 +82,22 @@ void AgentRuntime::release(std::string_view id, world::Tile home, world::Directi
   homes_[body] = {home, facing};
   tell(body, Released{{home, "back to its seat"}});
   save(body);  // where it goes when it has finished speaking is kept, too
-  if (!is_home) return;
+  if (!is_home || at(body).life.state == State::speaking) return;
   homes_.erase(body);
   set_facing(body, facing);
+}
+
+/// Those who found no way to their seats, or somebody on them, try again when somebody has moved or left.
+void AgentRuntime::try_homes() {
+  for (const auto& [body, home] : homes_) {
+    auto& agent = at(body);
+    auto to = home.first;
+    if (!agent.life.held || agent.walk || agent.life.state == State::speaking) continue;
+    if (floor_.at(to) != world::nobody && world::steps_between(agent.tile, to) == 1) continue;
+    if (!walk(body, to, Nearness::or_beside) || agent.tile != to) continue;
+    agent.life.held.reset();
+    save(body);
+  }
 }
 
 std::optional<Standing> AgentRuntime::standing(std::string_view id) const {

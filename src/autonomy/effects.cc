@@ -13,9 +13,33 @@ constexpr int64_t rows_between_prunings = 200;
 
 }  // namespace
 
+/// Nobody asked for what it thinks by itself: where that costs something, some of it may come at once, and
+/// the rest only every `paid_idle`.
+Pace AgentRuntime::pace_of(Body body) {
+  auto pace = options_.pace;
+  const auto& mind = at(body).nature->mind;
+  if (mind == scripted || pace.idle >= options_.paid_idle || minds_.is_free(mind)) return pace;
+  auto& unasked = slots_[body].unasked;
+  auto now = boot();
+  while (unasked.spent > 0 && now - unasked.since >= options_.paid_idle) {
+    --unasked.spent;
+    unasked.since += options_.paid_idle;
+  }
+  if (unasked.spent >= options_.paid_thoughts)
+    pace.idle = std::max<Duration>(pace.idle, unasked.since + options_.paid_idle - now);
+  return pace;
+}
+
+void AgentRuntime::count_unasked(Body body) {
+  auto& unasked = slots_[body].unasked;
+  if (unasked.spent++ == 0) unasked.since = boot();
+}
+
 void AgentRuntime::tell(Body body, const Input& input) {
   bool was_speaking = at(body).life.state == State::speaking;
-  auto effects = step(at(body).life, input, options_.pace, boot());
+  bool is_unasked = at(body).life.state == State::idle && std::holds_alternative<Due>(input);
+  auto effects = step(at(body).life, input, pace_of(body), boot());
+  if (is_unasked && at(body).life.state == State::thinking) count_unasked(body);
   for (const auto& effect : effects) std::visit([&](const auto& one) { apply(body, one); }, effect);
   if (!effects.empty()) save(body);
   arm(body);
@@ -58,9 +82,12 @@ void AgentRuntime::apply(Body body, const effect::Think& think) {
     agent.tasks.front().status = "in_progress";
     journal_.add([id = agent.tasks.front().task_id](Tx& tx) { begin_task(tx, id); });
   }
+  end_limit(body);
   acknowledge_heard(body);  // also what it heard while it did something else
   auto current = std::make_shared<Thought>();
   current->follows = std::exchange(slots_[body].resumes, false);
+  current->nature = agent.nature;
+  current->began = wall();
   slots_[body].thought = current;
   loop_.spawn(this->think(body, agent.id(), think.thought, current));
 }
@@ -75,8 +102,10 @@ void AgentRuntime::apply(Body body, const effect::Forget& forget) {
   if (!forget.is_late) return;
   auto& agent = at(body);
   agent.error = fmt::format("the mind did not reply within {}", format_duration(options_.pace.think_timeout));
-  log_error("live agent: stuck",
-            {{"agent", agent.id()}, {"mind", agent.nature->mind}, {"error", agent.error}});
+  log_error("live agent: stuck", {{"agent", agent.id()},
+                                  {"mind", agent.nature->mind},
+                                  {"error", agent.error},
+                                  {"trace_id", trace_id_of(*agent.nature)}});
   emit(stuck_event(agent, agent.error, wall()));
 }
 
@@ -154,7 +183,7 @@ void AgentRuntime::apply(Body body, const effect::Say& say) {
   agent.last_message = said.content;
   agent.answered = std::max(agent.answered, agent.considered);
   if (auto recipient = body_of(said.recipient()); recipient != world::nobody)
-    agent.facing = world::direction_to(said.at, at(recipient).place(wall()));
+    set_facing(body, world::direction_to(said.at, at(recipient).place(wall())));
   ++slots_[body].rows;
   Said row{++last_said_, agent.id(), wall(), agent.id(), said.content, said.recipient(), said.message_id, {}};
   journal_.add([row, said](Tx& tx) {
@@ -168,6 +197,15 @@ void AgentRuntime::apply(Body body, const effect::Walk& effect) {
   const auto& to = effect.move.to;
   if (!walk(body, to, effect.is_exact ? Nearness::exact : Nearness::or_beside) && at(body).tile != to)
     log_warn("live agent: no path to the tile", {{"agent", at(body).id()}, {"x", to.col}, {"y", to.row}});
+  auto home = homes_.find(body);
+  if (home == homes_.end() || home->second.first != to) return;
+  if (at(body).tile != to) {  // others may stand in the way for now: see try_homes
+    at(body).life.held = std::make_unique<Move>(effect.move);
+  } else if (!at(body).walk) {
+    auto facing = home->second.second;
+    homes_.erase(home);
+    set_facing(body, facing);
+  }
 }
 
 /// Sets it going; false if there is no way.
@@ -205,6 +243,10 @@ bool AgentRuntime::walk(Body body, world::Tile to, Nearness nearness, std::optio
     agent.tile = agent.walk->path.back();
     bus_.set_place(body, agent.tile);
   }
+  if (auto home = homes_.find(body); home != homes_.end() && home->second.first != to) {
+    homes_.erase(home);  // it has something else in mind
+    agent.life.held.reset();
+  }
   const auto& path = agent.walk->path;
   auto last_step = world::direction_to(path[path.size() - 2], path.back());
   agent.facing = face ? world::direction_to(path.back(), *face) : last_step;
@@ -224,11 +266,12 @@ void AgentRuntime::arrive(Body body) {
   walking_.erase(body);
   bus_.set_place(body, at(body).tile);
   tell(body, Arrived{});
-  if (auto home = homes_.find(body); home != homes_.end()) {
-    auto [tile, facing] = home->second;
+  if (auto home = homes_.find(body); home != homes_.end() && at(body).tile == home->second.first) {
+    auto facing = home->second.second;
     homes_.erase(home);
-    if (at(body).tile == tile) set_facing(body, facing);
+    set_facing(body, facing);
   }
+  try_homes();
   if (director_ && at(body).life.is_directed) director_->arrived(std::string(at(body).id()));
 }
 

@@ -89,7 +89,7 @@ TEST(Instinct, TwoThatTalkToEachOtherFallSilent) {
         hear(listener, turns % 2 ? "agent_002" : "agent_001", words);
         words = reply(listener);
       }
-      EXPECT_EQ(turns, 5);  // each said two things
+      EXPECT_EQ(turns, 3);  // an answer, and the last word
     }
   }
 }
@@ -112,6 +112,61 @@ TEST(Instinct, ACrowdThatTalksFallsSilent) {
     ++listener.seed;
     hear(listener, from, words);
     if (auto answer = reply(listener); !answer.empty()) said.emplace_back(to, from, answer);
+  }
+}
+
+/// What two say to each other, from the first word of one to the last.
+std::vector<std::string> small_talk_of(uint64_t seed) {
+  auto ada = at_desk(seed), bo = at_desk(seed + 7);
+  bo.agent_id = "agent_002";
+  bo.name = "Bo";
+  bo.neighbours = {{"agent_001", "Ada", "reader", "idle", {3, 4}}};
+  std::vector<std::string> said;
+  auto first = read_decision(instinct(ada));
+  if (const auto* speak = std::get_if<Speak>(&first)) said.push_back(speak->content);
+  if (const auto* offer = std::get_if<Collaborate>(&first)) said.push_back(offer->proposal);
+  if (said.empty()) return said;
+  ada.recent.push_back({ada.now, "agent_001", said[0], "agent_002"});
+  for (bool is_ada = false; said.size() < 9; is_ada = !is_ada) {
+    auto& listener = is_ada ? ada : bo;
+    ada.now = bo.now = ada.now + 3s;
+    ++listener.seed;
+    hear(listener, is_ada ? "agent_002" : "agent_001", said.back());
+    auto words = reply(listener);
+    if (words.empty()) return said;
+    said.push_back(words);
+  }
+  return said;
+}
+
+TEST(Instinct, SmallTalkIsAnsweredInKindAndNeverQuoted) {
+  std::map<std::string, int> heard;
+  int talks = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    auto said = small_talk_of(seed);
+    if (said.empty()) continue;
+    ++talks;
+    EXPECT_EQ(said.size(), 3u) << "a greeting, an answer, and the last word";
+    for (size_t i = 0; i < said.size(); ++i) {
+      ++heard[said[i]];
+      EXPECT_EQ(said[i].find("“"), std::string::npos) << said[i];
+      EXPECT_EQ(said[i].find("no task"), std::string::npos) << said[i];
+      EXPECT_NE(said[i].find(i % 2 ? "Ada" : "Bo"), std::string::npos) << "it names the other: " << said[i];
+      for (size_t j = 0; j < i; ++j) EXPECT_NE(said[i], said[j]);
+    }
+  }
+  EXPECT_GT(talks, 200);
+  EXPECT_GT(heard.size(), 30u) << "there is much to say";
+  for (const auto& [words, count] : heard) EXPECT_LT(count, talks) << "not the same every time: " << words;
+}
+
+TEST(Instinct, AQuestionIsNotAgreedTo) {
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    auto situation = at_desk(seed);
+    hear(situation, "jo", "How is the release going?");
+    auto words = reply(situation);
+    EXPECT_NE(words.find("How is the release going?"), std::string::npos);
+    EXPECT_EQ(words.find("note of it"), std::string::npos) << words;
   }
 }
 

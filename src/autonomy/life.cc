@@ -55,6 +55,9 @@ class Step {
   void operator()(const Asked& asked) {
     if (is_wanted(asked.thought)) life_.due = now_ + pace_.think_timeout;
   }
+  void operator()(const Limited& limited) {
+    if (is_wanted(limited.thought) && life_.due != never) life_.due += limited.wait;
+  }
 
   void operator()(const Decided& decided) {
     if (!is_wanted(decided.thought)) return;
@@ -68,6 +71,9 @@ class Step {
     life_.interruptions = 0;
     ++life_.failures;
     rest();
+    if (!failed.until) return;
+    life_.limited_until = *failed.until;
+    if (!life_.is_directed) life_.due = *failed.until;
   }
 
   void operator()(const AskedToMove& asked) {
@@ -113,6 +119,7 @@ class Step {
   void operator()(const Woken&) {
     if (life_.is_directed) {
       // Whoever directs it begins the turn again.
+      life_.held.reset();
       if (life_.state != State::idle) rest();
       life_.due = never;
       return;
@@ -120,6 +127,7 @@ class Step {
     switch (life_.state) {
       case State::idle:
         life_.due = now_ + pace_.idle;
+        if (life_.held) add(effect::Walk{*std::exchange(life_.held, {})});
         return;
       case State::listening:
         life_.due = now_ + pace_.listening;
@@ -134,6 +142,7 @@ class Step {
 
   // What was decided.
   void operator()(const Move& move) {
+    life_.held.reset();
     rest();
     add(effect::Walk{move});
   }
@@ -162,6 +171,11 @@ class Step {
     life_.due = now_ + stay;
   }
   void think() {
+    if (now_ < life_.limited_until) {
+      if (life_.state != State::idle) enter(State::idle, {});
+      life_.due = life_.limited_until;
+      return;
+    }
     enter(State::thinking, {});
     life_.due = never;  // until its mind was asked: see Asked
     add(effect::Think{++life_.thought});

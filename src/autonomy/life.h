@@ -3,6 +3,7 @@
 /// walks, words and timers are effects for the runtime, and their outcomes are inputs. An agent is no task
 /// and no coroutine, just this and a place in a table.
 #include <memory>
+#include <optional>
 #include <variant>
 #include <vector>
 
@@ -32,10 +33,13 @@ struct Life {
   int32_t failures = 0;       ///< thoughts that failed, in a row
   int32_t interruptions = 0;  ///< thoughts that were interrupted, in a row
   bool is_walking = false;
-  std::unique_ptr<Move> held;     ///< asked for while it spoke; the latest wins
+  /// Asked for while it spoke, or the way to its seat that was not free; the latest wins.
+  std::unique_ptr<Move> held;
   std::unique_ptr<Speak> unsaid;  ///< decided on the way: said on arrival
   /// While it listens only to what was said to others: when it would have thought by itself.
   BootTime rests_until = never;
+  /// Until then its mind takes no work, as the provider said: it hears, and thinks afterwards.
+  BootTime limited_until{};
   /// Somebody else decides what it says and when (directing.cc): it hears, and does not think by itself.
   bool is_directed = false;
 };
@@ -51,12 +55,18 @@ struct Due {};
 struct Asked {
   int64_t thought;
 };
+/// Its mind waits for its provider's limit before it asks again: in that time it does not think.
+struct Limited {
+  int64_t thought;
+  Duration wait;
+};
 struct Decided {
   int64_t thought;
   Decision decision;
 };
 struct Failed {
   int64_t thought;
+  std::optional<BootTime> until = {};  ///< of a usage limit: its mind is not asked again before
 };
 struct AskedToMove {
   Move move;
@@ -72,8 +82,8 @@ struct Prompted {};
 struct Released {
   Move home;
 };
-using Input = std::variant<Heard, Overheard, Due, Asked, Decided, Failed, AskedToMove, Arrived, Woken,
-                           Directed, Prompted, Released>;
+using Input = std::variant<Heard, Overheard, Due, Asked, Limited, Decided, Failed, AskedToMove, Arrived,
+                           Woken, Directed, Prompted, Released>;
 
 namespace effect {
 struct Changed {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 namespace cru::autonomy {
@@ -154,6 +155,41 @@ TEST_F(LifeTest, AMindThatDoesNotAnswerIsGivenUpAndTriedAgainLaterAndLater) {
   EXPECT_EQ(life_.due, now_ + pace.idle);
 }
 
+TEST_F(LifeTest, AMindWhoseProviderTakesNoWorkIsAskedAgainWhenItDoes) {
+  think();
+  auto until = now_ + 5h;
+  auto thought = life_.thought;
+  tell(Failed{thought, until});
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_EQ(life_.due, until);
+  now_ += 1h;
+  tell(Heard{});
+  auto effects = wait();
+  EXPECT_TRUE(find<effect::Acknowledge>(effects)) << "it hears";
+  EXPECT_FALSE(find<effect::Think>(effects)) << "and does not think";
+  EXPECT_EQ(life_.state, State::idle);
+  EXPECT_EQ(life_.due, until);
+  tell(Woken{});
+  EXPECT_FALSE(find<effect::Think>(wait())) << "after a restart neither";
+  EXPECT_EQ(life_.due, until);
+  EXPECT_EQ(find<effect::Think>(wait())->thought, thought + 1);
+  EXPECT_EQ(now_, until);
+}
+
+TEST_F(LifeTest, WhileItsMindWaitsForItsProviderItDoesNotThink) {
+  think();
+  auto late = life_.due;
+  now_ += 100s;
+  tell(Limited{life_.thought, 2min});
+  EXPECT_EQ(life_.due, late + 2min);
+  tell(Limited{life_.thought - 1, 2min});
+  EXPECT_EQ(life_.due, late + 2min) << "of another thought that says nothing";
+  now_ = late + 1min;
+  EXPECT_TRUE(tell(Due{}).empty());
+  EXPECT_EQ(life_.state, State::thinking);
+  EXPECT_TRUE(find<effect::Forget>(wait())->is_late) << "but the time that it thinks is limited";
+}
+
 TEST_F(LifeTest, ALimitRunsOnlyOnceItsMindWasAsked) {
   tell(Woken{});
   wait();
@@ -301,6 +337,24 @@ TEST_F(LifeTest, WhoIsReleasedWhileItSpeaksFinishesItsWordsFirst) {
   EXPECT_FALSE(find<effect::Walk>(effects)) << "nobody moves while it speaks";
   EXPECT_FALSE(find<effect::Hold>(effects)) << "nobody asked for it";
   EXPECT_TRUE(find<effect::Walk>(wait()));
+}
+
+TEST_F(LifeTest, AfterARestartItGoesWhereItHasStillToGo) {
+  life_.held = std::make_unique<Move>(Move{{3, 4}, ""});
+  auto effects = tell(Woken{});
+  ASSERT_TRUE(find<effect::Walk>(effects));
+  EXPECT_EQ(find<effect::Walk>(effects)->move.to, (world::Tile{3, 4}));
+  EXPECT_EQ(life_.due, now_ + pace.idle);
+}
+
+TEST_F(LifeTest, WhatItDecidesItselfGoesBeforeWhereItHasStillToGo) {
+  think();
+  life_.held = std::make_unique<Move>(Move{{3, 4}, ""});
+  auto effects = tell(Decided{life_.thought, Move{{5, 6}, ""}});
+  EXPECT_FALSE(life_.held);
+  EXPECT_EQ(std::ranges::count_if(effects,
+                                  [](const auto& one) { return std::holds_alternative<effect::Walk>(one); }),
+            1);
 }
 
 TEST_F(LifeTest, AfterARestartWhoIsDirectedWaitsForItsTurn) {

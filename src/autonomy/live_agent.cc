@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/trace_context.h"
+
 namespace cru::autonomy {
 namespace {
 
@@ -38,6 +40,10 @@ Result<std::vector<std::string>> senders_from(const json::value& value) {
 
 world::Tile LiveAgent::place(Time now) const { return walk ? walk->tile_at(now) : tile; }
 
+std::string limit_in_words(const Nature& nature, Time until) {
+  return fmt::format("usage limit of {}, until {}", nature.mind, to_rfc3339(until));
+}
+
 Result<Filter> filter_from(const json::object& listens_to) {
   Filter filter;
   filter.kinds |= bit(Kind::agent_broadcast);
@@ -63,6 +69,10 @@ Result<Filter> filter_from(const json::object& listens_to) {
     }
   }
   return filter;
+}
+
+std::string trace_id_of(const Nature& nature) {
+  return cru::trace_id_of(fmt::format("live {} {}", nature.id, to_millis(nature.created_at)));
 }
 
 json::value position_of(world::Tile tile) {
@@ -102,7 +112,8 @@ json::object to_json(const LiveAgent& agent, Reception reception, Time now) {
                    {"thoughts", agent.life.thought},
                    {"received", reception.received},
                    {"lag", reception.lag},
-                   {"created_at", to_rfc3339(nature.created_at)}};
+                   {"created_at", to_rfc3339(nature.created_at)},
+                   {"trace_id", trace_id_of(nature)}};
   if (!nature.warning.empty()) out["warning"] = nature.warning;
   return out;
 }

@@ -24,6 +24,11 @@ struct Nature {
   Time created_at{};
 };
 
+/// The trace of all that it thinks. It follows from the agent, so no column keeps it.
+std::string trace_id_of(const Nature& nature);
+/// "usage limit of claude-opus, until 2026-11-18T12:00:00.000Z": of what it thinks with.
+std::string limit_in_words(const Nature& nature, Time until);
+
 /// What changes while it lives, and is kept in its row.
 struct LiveAgent {
   std::shared_ptr<const Nature> nature;

@@ -129,12 +129,17 @@ NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason
 
 NewEvent stuck_event(const LiveAgent& agent, std::string reason, Time now) {
   return of_agent("agent_stuck", agent, now,
-                  {{"reason", std::move(reason)}, {"since", to_rfc3339(agent.since)}});
+                  {{"reason", std::move(reason)},
+                   {"since", to_rfc3339(agent.since)},
+                   {"trace_id", trace_id_of(*agent.nature)}});
 }
 
-NewEvent waiting_event(const LiveAgent& agent, std::string_view why, Time now) {
-  return of_agent("agent_waiting", agent, now,
-                  {{"waiting", json_or_null(std::string(why))}, {"mind", agent.nature->mind}});
+NewEvent waiting_event(const LiveAgent& agent, std::string_view why, Time now, std::optional<Time> until) {
+  json::object data{{"waiting", json_or_null(std::string(why))},
+                    {"mind", agent.nature->mind},
+                    {"trace_id", trace_id_of(*agent.nature)}};
+  if (until) data["until"] = to_rfc3339(*until);
+  return of_agent("agent_waiting", agent, now, std::move(data));
 }
 
 NewEvent receipt_event(const LiveAgent& agent, std::string_view message_id, std::string_view status,

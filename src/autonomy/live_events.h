@@ -19,8 +19,9 @@ NewEvent faced_event(const LiveAgent& agent, Time now);
 NewEvent task_event(std::string type, const LiveAgent& agent, const LiveTask& task, Time now);
 NewEvent held_event(const LiveAgent& agent, const Move& move, std::string reason, Time now);
 NewEvent stuck_event(const LiveAgent& agent, std::string reason, Time now);
-/// `why` is empty when it has its place.
-NewEvent waiting_event(const LiveAgent& agent, std::string_view why, Time now);
+/// `why` is empty when it waits no longer; `until` is told where that is known.
+NewEvent waiting_event(const LiveAgent& agent, std::string_view why, Time now,
+                       std::optional<Time> until = {});
 NewEvent receipt_event(const LiveAgent& agent, std::string_view message_id, std::string_view status,
                        Time now);
 

@@ -60,6 +60,10 @@ constexpr auto agent_columns =
     "id, name, role, backend, mind, definition, persona, warning, listens_to, seed, created_at, state, since,"
     " col, row, facing, held_col, held_row, seat, error, last_message, thought, cursor, answered";
 
+/// See write_limit.
+constexpr std::string_view limit_prefix = "limit:";
+std::string limit_mark(std::string_view id) { return std::string(limit_prefix) + std::string(id); }
+
 json::object object_from(const std::string& text) {
   auto parsed = parse_json(text);
   return parsed && parsed->is_object() ? parsed->get_object() : json::object();
@@ -213,6 +217,27 @@ void update_agent(Tx& tx, const LiveRow& row) {
 
 void end_agent(Tx& tx, std::string_view id, Time at) {
   tx.exec("UPDATE live_agents SET left_at = ? WHERE id = ?", at, id);
+  drop_limit(tx, id);
+}
+
+void write_limit(Tx& tx, std::string_view id, Time until) {
+  write_mark(tx, limit_mark(id), to_millis(until));
+}
+
+void drop_limit(Tx& tx, std::string_view id) {
+  tx.exec("DELETE FROM live_marks WHERE name = ?", limit_mark(id));
+}
+
+std::optional<Time> find_limit(Reader& reader, std::string_view id) {
+  auto until = read_mark(reader, limit_mark(id));
+  return until > 0 ? std::optional(from_millis(until)) : std::nullopt;
+}
+
+std::map<std::string, Time> limits(Reader& reader) {
+  std::map<std::string, Time> all;
+  for (const auto& row : reader.rows("SELECT name, value FROM live_marks WHERE name GLOB 'limit:*'"))
+    all.emplace(row.text(0).substr(limit_prefix.size()), row.time(1));
+  return all;
 }
 
 std::optional<LiveRow> find_agent(Reader& reader, std::string_view id) {
@@ -221,6 +246,13 @@ std::optional<LiveRow> find_agent(Reader& reader, std::string_view id) {
   auto row = reader.row(sql, id);
   if (!row) return {};
   return agent_from(*row);
+}
+
+std::optional<Lived> find_lived(Reader& reader, std::string_view id) {
+  static const auto sql = std::string("SELECT ") + agent_columns + ", left_at FROM live_agents WHERE id = ?";
+  auto row = reader.row(sql, id);
+  if (!row) return {};
+  return Lived{agent_from(*row), row->maybe_time(24)};
 }
 
 std::vector<LiveRow> living_agents(Reader& reader) {
@@ -418,6 +450,24 @@ json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit) 
                                {"new_state", row.text(2)},
                                {"timestamp", to_rfc3339(row.time(3))}});
   return out;
+}
+
+std::vector<Thinking> thoughts_of(Reader& reader, std::string_view agent_id, int64_t limit) {
+  std::vector<Thinking> thoughts;
+  std::optional<Thinking> end;  // of the one whose beginning comes next
+  for (const auto& row :
+       reader.rows("SELECT old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?1 AND"
+                   " (old_state = 'thinking' OR new_state = 'thinking') ORDER BY id DESC LIMIT ?2",
+                   agent_id, 2 * limit)) {
+    if (row.text(0) == name(State::thinking))
+      end = Thinking{.ended = row.time(2), .then = state_from(row.text(1)).value_or(State::idle)};
+    if (row.text(1) != name(State::thinking)) continue;
+    auto thought = std::exchange(end, {}).value_or(Thinking{});
+    thought.began = row.time(2);
+    thoughts.push_back(thought);
+  }
+  std::ranges::reverse(thoughts);
+  return thoughts;
 }
 
 void write_user(Tx& tx, std::string_view id, const json::object& data) {

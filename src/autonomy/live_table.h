@@ -1,5 +1,6 @@
 #pragma once
 /// Tables of the live agents: what they are, said, heard, were given to do, and the states they were in.
+#include <map>
 #include <span>
 #include <vector>
 
@@ -30,11 +31,23 @@ void update_agent(Tx& tx, const LiveRow& row);
 void end_agent(Tx& tx, std::string_view id, Time at);
 /// One that has not left.
 std::optional<LiveRow> find_agent(Reader& reader, std::string_view id);
+/// One that is here or has left, with when it left.
+struct Lived {
+  LiveRow row;
+  std::optional<Time> left_at;
+};
+std::optional<Lived> find_lived(Reader& reader, std::string_view id);
 std::vector<LiveRow> living_agents(Reader& reader);
 /// True if there is or was one.
 bool was_agent(Reader& reader, std::string_view id);
 /// Rows of agents that left before, and old messages, at most `limit`; how many.
 int64_t purge_agents(Tx& tx, Time before, int64_t limit);
+
+/// Its mind takes no work before this time, as the provider said.
+void write_limit(Tx& tx, std::string_view id, Time until);
+void drop_limit(Tx& tx, std::string_view id);
+std::optional<Time> find_limit(Reader& reader, std::string_view id);
+std::map<std::string, Time> limits(Reader& reader);
 
 /// A row of agent_conversations: of agent `agent_id`, which said or heard it.
 struct Said {
@@ -86,6 +99,13 @@ std::vector<LiveTask> tasks_of(Reader& reader, std::string_view agent_id, int64_
 std::vector<LiveTask> open_tasks(Reader& reader);
 
 void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at);
+/// When it thought, the newest `limit` times, the oldest first; without an end: it still does.
+struct Thinking {
+  Time began{};
+  std::optional<Time> ended = {};
+  State then = State::idle;  ///< what it went on with
+};
+std::vector<Thinking> thoughts_of(Reader& reader, std::string_view agent_id, int64_t limit);
 json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit);
 
 /// People in the world, so that the next daemon can say that they are not any more.

@@ -50,6 +50,31 @@ TEST_F(LiveTable, HasTheTablesAndColumnsOfTheRequirement) {
   EXPECT_EQ(columns("agent_state_history"), "id agent_id old_state new_state timestamp ");
 }
 
+TEST_F(LiveTable, KnowsWhenAnAgentThoughtAlsoAfterItLeft) {
+  ASSERT_TRUE(write([row = ada()](Tx& tx) -> Result<> {
+    insert_agent(tx, row);
+    for (auto [from, to, second] : {std::tuple(State::idle, State::thinking, 1),
+                                    {State::thinking, State::speaking, 3},
+                                    {State::speaking, State::idle, 4},
+                                    {State::idle, State::thinking, 8}})
+      insert_state(tx, "agent_001", from, to, Time(std::chrono::seconds(second)));
+    end_agent(tx, "agent_001", Time(9s));
+    return {};
+  }));
+  auto thoughts = *read(
+      [](Reader& reader) -> Result<std::vector<Thinking>> { return thoughts_of(reader, "agent_001", 10); });
+  ASSERT_EQ(thoughts.size(), 2u);
+  EXPECT_EQ(thoughts[0].began, Time(1s));
+  EXPECT_EQ(*thoughts[0].ended, Time(3s));
+  EXPECT_EQ(thoughts[0].then, State::speaking);
+  EXPECT_EQ(thoughts[1].began, Time(8s));
+  EXPECT_FALSE(thoughts[1].ended);
+  auto lived =
+      *read([](Reader& reader) -> Result<std::optional<Lived>> { return find_lived(reader, "agent_001"); });
+  ASSERT_TRUE(lived);
+  EXPECT_EQ(*lived->left_at, Time(9s));
+}
+
 TEST_F(LiveTable, GivesAnAgentBackAsItWasWritten) {
   auto row = ada();
   ASSERT_TRUE(write([row](Tx& tx) -> Result<> {

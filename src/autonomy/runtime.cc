@@ -50,6 +50,11 @@ bool AgentRuntime::is_at_work(std::string_view id) const {
   return body != world::nobody && at(body).life.state != State::idle;
 }
 
+bool AgentRuntime::is_busy(std::string_view id) const {
+  auto body = body_of(id);
+  return is_at_work(id) || (body != world::nobody && (at(body).walk || !at(body).tasks.empty()));
+}
+
 Result<Body> AgentRuntime::find(std::string_view id) const {
   auto body = body_of(id);
   if (body == world::nobody) return no_agent(id);
@@ -58,8 +63,7 @@ Result<Body> AgentRuntime::find(std::string_view id) const {
 
 json::object AgentRuntime::view(Body body) const {
   auto picture = autonomy::to_json(at(body), {bus_.received(body), bus_.lag(body)}, wall());
-  const auto& thought = slots_[body].thought;
-  picture["waiting"] = json_or_null(thought ? thought->waiting : std::string());
+  picture["waiting"] = json_or_null(waiting_of(body));
   return picture;
 }
 
@@ -126,7 +130,7 @@ Task<Result<std::shared_ptr<Nature>>> AgentRuntime::nature_of(NewAgent wanted) {
     nature->definition = definition->name;
     nature->persona = definition->prompt;
     if (nature->name.empty()) nature->name = definition->name;
-    if (nature->role.empty()) nature->role = definition->description.substr(0, 256);
+    if (nature->role.empty()) nature->role = cut_at_character(definition->description, 256);
     if (backend.empty()) backend = definition->model == "inherit" ? "" : definition->model;
     if (backend.empty()) {
       auto model = minds::default_model(minds_.settings());
@@ -229,6 +233,7 @@ Task<Result<json::object>> AgentRuntime::terminate(std::string id, std::string r
   free_bodies_.push_back(body);
   heard_.notify();
   homes_.erase(body);
+  try_homes();
   if (director_) director_->left(id);
   co_return co_await promise(std::move(once), {{"agent_id", id}});
 }
@@ -289,7 +294,7 @@ Task<Result<json::object>> AgentRuntime::move(std::string id, world::Tile to, On
   auto stood_at = at(*body).place(wall());
   tell(*body, AskedToMove{{to, "by request"}});
   const auto& agent = at(*body);
-  bool held = agent.life.held != nullptr;
+  bool held = agent.life.held != nullptr && agent.life.state == State::speaking;
   if (!held && agent.tile == before && before != to && stood_at != to)
     co_return fail(Code::conflict, fmt::format("{} cannot reach {},{}", id, to.col, to.row), "x",
                    "the tile is occupied or unreachable");
@@ -339,10 +344,12 @@ Task<Result<>> AgentRuntime::recover() {
     std::vector<LiveTask> tasks;
     std::map<std::string, std::vector<Said>> heard;
     std::vector<json::object> users;
+    std::map<std::string, Time> limits;
     int64_t number = 0, said = 0, seq = 0;
   };
   auto found = co_await store_.read([](Reader& reader) -> Result<Found> {
-    Found found{living_agents(reader), open_tasks(reader), {}, users_left(reader), read_number(reader),
+    Found found{living_agents(reader), open_tasks(reader), {},
+                users_left(reader),    limits(reader),     read_number(reader),
                 last_said(reader),     read_heard(reader)};
     for (const auto& row : found.agents)
       found.heard[row.nature->id] = unacknowledged(reader, row.nature->id, row.answered);
@@ -369,12 +376,24 @@ Task<Result<>> AgentRuntime::recover() {
     agent->last_message = row.last_message;
     agent->cursor = row.cursor;
     agent->answered = row.answered;
+    auto limited = found->limits.find(row.nature->id);
+    if (limited != found->limits.end()) agent->life.limited_until = boot_at(limited->second);
     auto body = enter(std::move(agent), filter ? *std::move(filter) : Filter(), std::max(row.cursor, from));
+    if (limited != found->limits.end()) slots_[body].limited_until = limited->second;
     if (!row.seat.empty()) seated_.emplace(row.seat, body);
     // The layout may have changed under its feet.
     settle(body, row.tile.is_nowhere() ? std::optional<world::Tile>() : row.tile);
-    for (const auto& said : found->heard[row.nature->id])
+    for (const auto& seat : floor_.seats())
+      if (row.held == seat.at && row.seat == seat.uid) homes_[body] = {seat.at, seat.facing};
+    bool was_addressed = std::ranges::count(found->tasks, row.nature->id, &LiveTask::agent_id) > 0;
+    for (const auto& said : found->heard[row.nature->id]) {
       slots_[body].heard.push_back({said.id, said.message_id, tells_receipt(said)});
+      if (!looks_like_agent(said.sender)) slots_[body].to_answer = std::max(slots_[body].to_answer, said.id);
+      was_addressed = was_addressed || is_meant_for(remembered_as(said), row.nature->id);
+    }
+    // Who only overheard others has nothing to think for it.
+    if (row.state == State::listening && !was_addressed)
+      at(body).life.rests_until = boot() + options_.pace.idle;
   }
   for (const auto& task : found->tasks)
     if (auto body = body_of(task.agent_id); body != world::nobody)

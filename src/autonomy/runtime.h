@@ -25,6 +25,10 @@ inline constexpr std::string_view run_prefix = "live-";
 struct RuntimeOptions {
   std::string root;
   Pace pace;
+  /// Where the mind costs something: so many thoughts that nobody asked for, and a further one for each
+  /// `paid_idle` that has passed.
+  int64_t paid_thoughts = 12;
+  Duration paid_idle{0};
   int hearing = 8;                      ///< tiles
   int64_t max_concurrent_thoughts = 4;  ///< minds of one provider asked at a time; the scripted one always
   int64_t history_rows = 1000;          ///< of an agent's words, notices, states and tasks, each
@@ -37,6 +41,7 @@ struct RuntimeOptions {
   size_t max_agents = 100'000;
   size_t max_users = 1'000;
   size_t max_tasks = 100;  ///< of one agent that have not ended
+  telemetry::Telemetry telemetry = {};
 };
 
 struct NewAgent {
@@ -150,8 +155,8 @@ class AgentRuntime {
   void speak(std::string_view id, std::string text, std::string to);
   /// Words that it did not say aloud, as the last that are known of it.
   void note_words(std::string_view id, std::string text);
-  /// What it was prompted for comes to nothing.
-  void give_up(std::string_view id);
+  /// What it was prompted for comes to nothing: its mind takes no work before this time.
+  void give_up(std::string_view id, Time until);
   void release(std::string_view id, world::Tile home, world::Direction facing);
   std::optional<Standing> standing(std::string_view id) const;
   const world::Floor& floor() const { return floor_; }
@@ -163,6 +168,10 @@ class AgentRuntime {
   size_t size() const { return bodies_.size(); }
   /// Whether it is here and does anything but idle.
   bool is_at_work(std::string_view id) const;
+  /// The same, or walking, or with a task that has not ended.
+  bool is_busy(std::string_view id) const;
+  /// The name of a person who has joined; empty if nobody has by this id.
+  std::string name_of_user(std::string_view id) const;
 
  private:
   struct Thought;
@@ -190,6 +199,8 @@ class AgentRuntime {
 
   // effects.cc
   void tell(Body body, const Input& input);
+  Pace pace_of(Body body);
+  void count_unasked(Body body);
   void apply(Body body, const effect::Changed& effect);
   void apply(Body body, const effect::Think& effect);
   void apply(Body body, const effect::Forget& effect);
@@ -202,6 +213,7 @@ class AgentRuntime {
   bool walk(Body body, world::Tile to, Nearness nearness, std::optional<world::Tile> face = {});
   void arrive(Body body);
   void set_facing(Body body, world::Direction facing);
+  void try_homes();
   void save(Body body);
   void emit(NewEvent event);
   Utterance utterance(const LiveAgent& agent, const Speak& words) const;
@@ -231,6 +243,7 @@ class AgentRuntime {
   // thinking.cc
   Task<void> think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
   Task<Result<std::string>> ask(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
+  void tell_thought(int64_t thought, const Thought& current, std::string error_type) const;
   struct Memory;
   Task<Result<Memory>> remember(Body body, std::string id);
   Situation situation_of(Body body, const Memory& memory) const;
@@ -238,6 +251,9 @@ class AgentRuntime {
   Decision checked(Decision decision, const std::vector<std::string>& known) const;
   Task<bool> take_place(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
   void give_back(Thought& current);
+  void begin_limit(Body body, Time until);
+  void end_limit(Body body);
+  std::string waiting_of(Body body) const;
   Task<void> report_waiting(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current);
 
   // users.cc
@@ -247,6 +263,7 @@ class AgentRuntime {
 
   Time wall() const { return loop_.clock().wall(); }
   BootTime boot() const { return loop_.clock().boot(); }
+  BootTime boot_at(Time time) const { return boot() + std::max<Duration>(time - wall(), Duration(0)); }
 
   Loop& loop_;
   Store& store_;
@@ -256,7 +273,7 @@ class AgentRuntime {
   const RuntimeOptions options_;
   Director* director_ = nullptr;
   std::set<std::string, std::less<>> directed_;                     ///< by whom an earlier daemon left
-  std::map<Body, std::pair<world::Tile, world::Direction>> homes_;  ///< of those on their way back
+  std::map<Body, std::pair<world::Tile, world::Direction>> homes_;  ///< of those who are not back yet
   world::Floor floor_;
   Bus bus_;
   Journal journal_;

@@ -22,7 +22,10 @@ struct AgentRuntime::Thought {
   int64_t seen = 0;  ///< the newest row of its conversation that it thinks about
   std::vector<std::string> known;  ///< who sent those rows: they can be answered
   bool was_asked = false;
-  bool follows = false;  ///< it was begun by an earlier daemon
+  bool follows = false;                       ///< it was begun by an earlier daemon
+  std::shared_ptr<const Nature> nature = {};  ///< of whoever thinks, who may have left when it is told
+  Time began = {};
+  minds::Usage usage = {};  ///< what its mind took
 };
 
 struct AgentRuntime::Slot {
@@ -34,6 +37,12 @@ struct AgentRuntime::Slot {
   bool is_catching_up = false;
   std::shared_ptr<Thought> thought;
   std::vector<Unacknowledged> heard;  ///< and not acknowledged
+  std::optional<Time> limited_until;  ///< it waits for the usage limit of its mind's provider
+  int64_t to_answer = 0;              ///< the newest of its rows that it may answer
+  struct {
+    int64_t spent = 0;
+    BootTime since{0};  ///< when one of them is given back, paid_idle later
+  } unasked = {};       ///< thoughts that nobody asked for
 };
 
 inline LiveAgent& AgentRuntime::at(Body body) { return *slots_[body].agent; }
@@ -55,6 +64,10 @@ inline bool looks_like_agent(std::string_view id) {
 /// Who else hears agents talk is in the rows for whoever asks.
 inline bool tells_receipt(const Said& said) {
   return !looks_like_agent(said.sender) || said.recipient == said.agent_id;
+}
+
+inline Remembered remembered_as(const Said& said) {
+  return {said.at, said.sender, said.content, said.recipient};
 }
 
 /// The mind that comes with the program, which needs no model.

@@ -6,6 +6,8 @@
 #include "autonomy/instinct.h"
 #include "autonomy/runtime_impl.h"
 #include "members/member.h"
+#include "minds/observed_mind.h"
+#include "minds/usage_limit.h"
 
 namespace cru::autonomy {
 namespace {
@@ -16,9 +18,15 @@ constexpr size_t max_free = 8;
 /// A mind's words are read when they are all there.
 struct Silent : minds::Listener {
   void text(std::string_view) override {}
+  void waiting(const std::string& why, Duration how_long) override {
+    if (why == "rate_limited" && limited) limited(std::min<Duration>(how_long, minds::longest_short_limit));
+  }
+  std::function<void(Duration)> limited = {};
 };
 
-Remembered remembered_as(const Said& said) { return {said.at, said.sender, said.content, said.recipient}; }
+std::string thought_span_id(std::string_view agent_id, int64_t thought) {
+  return span_id_of(fmt::format("thought {} {}", agent_id, thought));
+}
 
 }  // namespace
 
@@ -85,13 +93,26 @@ Situation AgentRuntime::situation_of(Body body, const Memory& memory) const {
 Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::shared_ptr<Thought> current) {
   auto words = co_await ask(body, id, thought, current);
   give_back(*current);
-  if (!is_wanted(body, id, thought) || current->stop.requested()) co_return;
+  bool is_over = !is_wanted(body, id, thought) || current->stop.requested();
+  tell_thought(thought, *current,
+               is_over ? "cancelled"
+               : words ? std::string()
+                       : minds::error_type_of(words.error()));
+  if (is_over) co_return;
   slots_[body].thought = nullptr;
   auto& agent = at(body);
+  if (auto until = words ? std::nullopt : minds::limit_ends_at(words.error())) {
+    auto next = minds::next_try(*until, agent.life.failures, wall());
+    begin_limit(body, next);
+    tell(body, Failed{thought, boot_at(next)});
+    co_return;
+  }
   if (!words) {
     agent.error = words.error().message;
-    log_warn("live agent: the mind failed",
-             {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
+    log_warn("live agent: the mind failed", {{"agent", id},
+                                             {"mind", agent.nature->mind},
+                                             {"error", agent.error},
+                                             {"trace_id", trace_id_of(*current->nature)}});
     tell(body, Failed{thought});
     co_return;
   }
@@ -102,7 +123,10 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
   if (was_unreadable) {
     agent.error = wait->reason;
     log_warn("live agent: the mind's reply contains no valid decision",
-             {{"agent", id}, {"mind", agent.nature->mind}, {"error", wait->reason}});
+             {{"agent", id},
+              {"mind", agent.nature->mind},
+              {"error", wait->reason},
+              {"trace_id", trace_id_of(*current->nature)}});
   }
   // What was said to it is dealt with when this is carried out: words once they are said.
   agent.considered = current->seen;
@@ -112,6 +136,21 @@ Task<void> AgentRuntime::think(Body body, std::string id, int64_t thought, std::
     if (auto other = body_of(resolve(offer->with)); other != world::nobody)
       (void)walk(body, at(other).place(wall()), Nearness::beside);
   tell(body, Decided{thought, std::move(decision)});
+}
+
+void AgentRuntime::tell_thought(int64_t thought, const Thought& current, std::string error_type) const {
+  if (!options_.telemetry.spans) return;
+  const auto& nature = *current.nature;
+  auto span = minds::invocation_of({trace_id_of(nature), thought_span_id(nature.id, thought)}, nature.name,
+                                   current.began, wall());
+  span.add("gen_ai.agent.id", nature.id);
+  span.add("gen_ai.conversation.id", nature.id);
+  span.add("gen_ai.provider.name", minds::provider_name(current.provider));
+  span.add("gen_ai.request.model", nature.mind);
+  if (current.usage.total() > 0) minds::add_usage(span, current.usage);
+  span.add("cru.thought", thought);
+  span.error_type = std::move(error_type);
+  options_.telemetry.spans->take(std::move(span));
 }
 
 /// Words to somebody who is not there are no decision: said aloud they would be everybody's.
@@ -161,13 +200,40 @@ void AgentRuntime::give_back(Thought& current) {
   places.line.erase(places.line.begin());
 }
 
+/// It waits, and nothing has failed: whoever looks is told until when.
+void AgentRuntime::begin_limit(Body body, Time until) {
+  auto& agent = at(body);
+  slots_[body].limited_until = until;
+  agent.error.clear();
+  log_info("live agent: it waits until the usage limit of its mind's provider is over",
+           {{"agent", agent.id()}, {"mind", agent.nature->mind}, {"until", to_rfc3339(until)}});
+  journal_.add([id = agent.id(), until](Tx& tx) { write_limit(tx, id, until); });
+  emit(waiting_event(agent, waiting_of(body), wall(), until));
+}
+
+void AgentRuntime::end_limit(Body body) {
+  if (!std::exchange(slots_[body].limited_until, std::nullopt)) return;
+  journal_.add([id = at(body).id()](Tx& tx) { drop_limit(tx, id); });
+  emit(waiting_event(at(body), {}, wall()));
+}
+
+/// Why its mind is not asked; empty if nothing keeps it from that.
+std::string AgentRuntime::waiting_of(Body body) const {
+  const auto& slot = slots_[body];
+  if (slot.limited_until) return "for the " + limit_in_words(*slot.agent->nature, *slot.limited_until);
+  return slot.thought ? slot.thought->waiting : std::string();
+}
+
 Task<void> AgentRuntime::report_waiting(Body body, std::string id, int64_t thought,
                                         std::shared_ptr<Thought> current) {
   co_await loop_.sleep(options_.pace.think_timeout);
   if (current->was_asked || !is_wanted(body, id, thought)) co_return;
   auto& agent = at(body);
   agent.error = "waiting " + current->waiting;
-  log_error("live agent: stuck", {{"agent", id}, {"mind", agent.nature->mind}, {"error", agent.error}});
+  log_error("live agent: stuck", {{"agent", id},
+                                  {"mind", agent.nature->mind},
+                                  {"error", agent.error},
+                                  {"trace_id", trace_id_of(*agent.nature)}});
   emit(stuck_event(agent, agent.error, wall()));
   save(body);
 }
@@ -220,8 +286,15 @@ Task<Result<std::string>> AgentRuntime::ask(Body body, std::string id, int64_t t
   request.payer.waits =
       false;  // nobody waits for a thought: while a person is asked it fails, and is tried again
   Silent silent;
-  auto reply = co_await choice.mind->think(std::move(request), silent, current->stop);
+  silent.limited = [this, body, id, thought](Duration wait) {
+    if (is_wanted(body, id, thought)) tell(body, Limited{thought, wait});
+  };
+  TraceContext own{trace_id_of(*current->nature), thought_span_id(id, thought)};
+  auto reply = co_await minds::ask_observed(loop_.clock(), options_.telemetry, {own, situation.name, id, id},
+                                            span_id_of(fmt::format("reply {} {}", id, thought)), choice,
+                                            std::move(request), silent, current->stop);
   if (!reply) co_return fail(std::move(reply.error()));
+  current->usage = reply->usage;
   co_return reply->message.text;
 }
 

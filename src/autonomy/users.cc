@@ -21,6 +21,11 @@ json::object AgentRuntime::to_json(const User& user) const {
           {"direction", name(user.facing)}};
 }
 
+std::string AgentRuntime::name_of_user(std::string_view id) const {
+  auto found = users_.find(id);
+  return found == users_.end() ? std::string() : found->second.name;
+}
+
 json::array AgentRuntime::users_json() const {
   json::array out;
   for (const auto& [id, user] : users_) out.push_back(to_json(user));

@@ -13,7 +13,6 @@
 namespace cru::budgets {
 namespace {
 
-constexpr std::array resources = {Resource::tokens, Resource::money, Resource::turns, Resource::time};
 constexpr std::array<std::string_view, 4> resource_names = {"tokens", "usd", "turns", "time"};
 constexpr int64_t most = 1'000'000'000'000'000;
 constexpr std::array<std::string_view, 5> scope_kinds = {"chat", "run", "member", "team", "day"};
@@ -32,10 +31,15 @@ std::optional<double> number_in(std::string_view text) {
   return number;
 }
 
-std::optional<int64_t> maybe(const json::object& value, std::string_view key) {
-  const auto* found = value.if_contains(key);
-  if (!found || !found->is_int64() || found->get_int64() < 0) return {};
-  return std::min(found->get_int64(), most);
+/// Rounded up to two digits and noughts: an amount that a person reads.
+int64_t round_amount(int64_t amount) {
+  int64_t unit = 1;
+  while (amount / unit >= 100) unit *= 10;
+  return (amount + unit - 1) / unit * unit;
+}
+
+bool is_date(std::string_view text) {
+  return text.size() == 10 && parse_rfc3339(std::string(text) + "T00:00:00Z").has_value();
 }
 
 }  // namespace
@@ -186,13 +190,23 @@ std::string describe(const Limits& limits) {
   return parts.empty() ? "no limit" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string describe_spend(const Spend& spend) {
+  if (spend == Spend()) return "nothing";
+  auto text = describe(spend.tokens, Resource::tokens);
+  if (spend.micro_usd > 0) text += ", " + describe(spend.micro_usd, Resource::money);
+  if (spend.unpriced > 0) text += spend.micro_usd > 0 ? " and more" : ", price unknown";
+  return text;
+}
+
 std::string to_text(const Budget& budget) {
   std::vector<std::string> parts;
   const auto& limits = budget.limits;
   if (limits.tokens) parts.push_back(fmt::format("tokens={}", *limits.tokens));
   if (limits.micro_usd) parts.push_back(fmt::format("usd={}", to_usd(*limits.micro_usd)));
   if (limits.turns) parts.push_back(fmt::format("turns={}", *limits.turns));
-  if (limits.time) parts.push_back(fmt::format("time={}ms", limits.time->count()));
+  if (limits.time)
+    parts.push_back(*limits.time % 1s == Duration(0) ? fmt::format("time={}s", *limits.time / 1s)
+                                                     : fmt::format("time={}ms", limits.time->count()));
   if (budget.when) parts.push_back(fmt::format("when={}", name(*budget.when)));
   return fmt::format("{}", fmt::join(parts, ","));
 }
@@ -208,14 +222,19 @@ json::object to_json(const Budget& budget) {
   return out;
 }
 
-Budget budget_from(const json::object& value) {
+std::optional<Budget> budget_from(const json::object& value) {
+  constexpr std::array<std::string_view, 4> keys = {"tokens", "micro_usd", "turns", "time_ms"};
   Budget budget;
-  budget.limits.tokens = maybe(value, "tokens");
-  budget.limits.micro_usd = maybe(value, "micro_usd");
-  budget.limits.turns = maybe(value, "turns");
-  if (auto millis = maybe(value, "time_ms")) budget.limits.time = Duration(*millis);
-  if (auto when = text_or(value, "when"); !when.empty())
-    budget.when = when == "pause" ? WhenExhausted::pause : WhenExhausted::stop;
+  for (const auto& [key, limit] : value) {
+    const auto* known = std::ranges::find(keys, std::string_view(key));
+    if (known != keys.end() && limit.is_int64() && limit.get_int64() >= 0)
+      budget.limits.set(resources.at(static_cast<size_t>(known - keys.begin())),
+                        std::min(limit.get_int64(), most));
+    else if (key == "when" && (limit == "pause" || limit == "stop"))
+      budget.when = limit == "pause" ? WhenExhausted::pause : WhenExhausted::stop;
+    else
+      return {};
+  }
   return budget;
 }
 
@@ -232,6 +251,20 @@ Limits both(Limits a, const Limits& b) {
   return a;
 }
 
+Budget combined(Budget definition, const Budget& asked, bool is_person, const Limits& usual) {
+  for (auto resource : resources)
+    if (auto own = definition.limits.of(resource))
+      definition.limits.set(resource, std::min(*own, usual.of(resource).value_or(*own)));
+  if (asked.when) definition.when = asked.when;
+  if (!is_person) {
+    definition.limits = both(definition.limits, asked.limits);
+    return definition;
+  }
+  for (auto resource : resources)
+    if (auto limit = asked.limits.of(resource)) definition.limits.set(resource, *limit);
+  return definition;
+}
+
 std::string day_of(Time now) { return to_rfc3339(now).substr(0, 10); }
 
 Result<Scope> parse_scope(std::string_view text, Time now) {
@@ -242,6 +275,9 @@ Result<Scope> parse_scope(std::string_view text, Time now) {
   if (!is_known || at == std::string_view::npos || at + 1 >= text.size() || text.size() > 200)
     return fail(Code::invalid_argument, fmt::format("\"{}\" is not a scope", safe_for_terminal(text)),
                 "scope", "use chat:ID, run:ID, member:ID, team:NAME, or day");
+  if (kind == "day" && !is_date(text.substr(at + 1)))
+    return fail(Code::invalid_argument, fmt::format("\"{}\" is not a day", safe_for_terminal(text)), "scope",
+                fmt::format("use day, or a date such as day:{}", day_of(now)));
   return Scope{std::string(kind), std::string(text.substr(at + 1))};
 }
 
@@ -253,6 +289,8 @@ std::string describe(const Scope& scope) {
 std::optional<Shortage> find_shortage(std::span<const Account> accounts, const Spend& wanted,
                                       WhenExhausted usual) {
   std::optional<Shortage> passing;
+  for (const auto& account : accounts)
+    if (account.is_damaged) return Shortage{.scope = account.scope, .is_damaged = true};
   for (const auto& account : accounts)
     for (auto resource : resources) {
       auto limit = account.budget.limits.of(resource);
@@ -271,6 +309,35 @@ std::optional<Shortage> find_shortage(std::span<const Account> accounts, const S
       passing = shortage;
     }
   return passing;
+}
+
+std::array<int64_t, 2> amounts_to_offer(const Shortage& shortage, int64_t wanted) {
+  auto beyond = std::max<int64_t>(0, shortage.spent - shortage.limit);
+  auto enough = std::min(round_amount(beyond + std::max({shortage.limit, wanted, int64_t(1)})), most / 8);
+  // No finer than they are said: whole seconds, cents, and below that hundredths of a cent.
+  auto unit = shortage.resource == Resource::time                        ? 1'000
+              : shortage.resource == Resource::money && enough >= 10'000 ? 10'000
+              : shortage.resource == Resource::money                     ? 100
+                                                                         : 1;
+  enough = (enough + unit - 1) / unit * unit;
+  return {enough, 4 * enough};
+}
+
+std::string offer_in_words(int64_t amount, Resource resource) {
+  if (resource == Resource::time) return fmt::format("add {}s", (amount + 999) / 1000);
+  return "add " + describe(amount, resource);
+}
+
+std::optional<Limits> read_amount(std::string_view text, Resource resource) {
+  text = trim(text);
+  if (auto limits = parse_budget(text)) return limits->limits;
+  if (to_lower(std::string(text.substr(0, 4))) == "add ") text = trim(text.substr(4));
+  if (resource == Resource::money && text.starts_with('$')) text.remove_prefix(1);
+  for (std::string_view word : {" tokens", " token", " replies", " reply"})
+    if (text.ends_with(word)) text.remove_suffix(word.size());
+  Budget budget;
+  if (!parse_limit(name(resource), trim(text), budget)) return {};
+  return budget.limits;
 }
 
 Limits left(const Account& account) {

@@ -1,5 +1,10 @@
 #include "budgets/budget_table.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
 namespace cru::budgets {
 namespace {
 
@@ -38,20 +43,27 @@ Spend spend_at(const json::object& value, std::string_view key) {
   return found ? spend_from(*found) : Spend();
 }
 
-Setting setting_from(const json::object& value) {
-  const auto* budget = object_at(value, "budget");
-  return {.budget = budget ? budget_from(*budget) : Budget(),
-          .source = std::string(text_or(value, "source")),
-          .is_closed = bool_or(value, "closed"),
-          .changes = int_or(value, "changes"),
-          .is_warned = bool_or(value, "warned")};
+Setting setting_from(const Row& row, size_t column) {
+  auto value = object_in(row, column);
+  const auto* budget = value ? object_at(*value, "budget") : nullptr;
+  auto read = budget ? budget_from(*budget) : std::nullopt;
+  if (value && !read) row.is_damaged(column, "is not a budget");
+  if (!read) return {.source = "damaged", .is_damaged = true};
+  return {.budget = *read,
+          .source = std::string(text_or(*value, "source")),
+          .is_closed = bool_or(*value, "closed"),
+          .changes = int_or(*value, "changes"),
+          .is_warned = bool_or(*value, "warned")};
 }
 
 std::vector<Call> to_calls(const std::vector<Row>& rows) {
   std::vector<Call> calls;
   for (const auto& row : rows) {
     auto value = object_in(row, 3);
-    if (!value) continue;
+    if (!value || !array_at(*value, "scopes")) {
+      calls.push_back({.id = row.text(0), .is_open = row.boolean(1), .is_damaged = true});
+      continue;
+    }
     calls.push_back({.id = row.text(0),
                      .is_spawn = bool_or(*value, "spawn"),
                      .is_open = row.boolean(1),
@@ -63,15 +75,23 @@ std::vector<Call> to_calls(const std::vector<Row>& rows) {
                      .model = std::string(text_or(*value, "model")),
                      .provider = std::string(text_or(*value, "provider")),
                      .since = int_or(*value, "since"),
-                     .at = row.time(2)});
+                     .counted_until = from_millis(int_or(*value, "counted_until")),
+                     .at = row.time(2),
+                     .trace_id = std::string(text_or(*value, "trace_id")),
+                     .chain = texts_at(*value, "chain")});
   }
   return calls;
 }
 
-/// Nobody has spent less than nothing, whatever stands in the row.
-Spend to_spend(const Row& row, size_t first) {
-  auto at = [&](size_t column) { return std::max<int64_t>(0, row.integer(first + column)); };
-  return {at(0), at(1), at(2), at(3), Duration(at(4))};
+/// Nobody has spent less than nothing.
+std::optional<Spend> to_spend(const Row& row, size_t first) {
+  std::array<int64_t, 5> amounts = {};
+  for (size_t i = 0; i < amounts.size(); ++i) {
+    auto amount = row.maybe_integer(first + i);
+    if (!amount || *amount < 0) return {};
+    amounts[i] = *amount;
+  }
+  return Spend{amounts[0], amounts[1], amounts[2], amounts[3], Duration(amounts[4])};
 }
 
 }  // namespace
@@ -80,9 +100,8 @@ std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Setting> find_setting(Reader& reader, std::string_view scope) {
   auto row = reader.row("SELECT data FROM budgets WHERE scope = ?", scope);
-  auto value = row ? object_in(*row, 0) : std::nullopt;
-  if (!value) return {};
-  return setting_from(*value);
+  if (!row) return {};
+  return setting_from(*row, 0);
 }
 
 void put_setting(Tx& tx, std::string_view scope, const Setting& setting) {
@@ -100,11 +119,11 @@ void drop_setting(Tx& tx, std::string_view scope) { tx.exec("DELETE FROM budgets
 std::vector<std::pair<std::string, Setting>> list_settings(Reader& reader, int64_t most) {
   std::vector<std::pair<std::string, Setting>> all;
   for (const auto& row : reader.rows("SELECT scope, data FROM budgets ORDER BY scope LIMIT ?", most))
-    if (auto value = object_in(row, 1)) all.emplace_back(row.text(0), setting_from(*value));
+    all.emplace_back(row.text(0), setting_from(row, 1));
   return all;
 }
 
-Spend spent_of(Reader& reader, std::string_view scope) {
+std::optional<Spend> find_spend(Reader& reader, std::string_view scope) {
   auto row = reader.row(
       "SELECT tokens, micro_usd, unpriced, turns, millis FROM budget_spends WHERE scope = ?", scope);
   return row ? to_spend(*row, 0) : Spend();
@@ -124,13 +143,17 @@ std::vector<std::pair<std::string, Spend>> list_spends(Reader& reader, int64_t m
   for (const auto& row : reader.rows("SELECT scope, tokens, micro_usd, unpriced, turns, millis FROM "
                                      "budget_spends ORDER BY at DESC LIMIT ?",
                                      most))
-    all.emplace_back(row.text(0), to_spend(row, 1));
+    all.emplace_back(row.text(0), to_spend(row, 1).value_or(Spend()));
   return all;
+}
+
+void drop_spend(Tx& tx, std::string_view scope) {
+  tx.exec("DELETE FROM budget_spends WHERE scope = ?", scope);
 }
 
 void drop_scope(Tx& tx, std::string_view scope) {
   drop_setting(tx, scope);
-  tx.exec("DELETE FROM budget_spends WHERE scope = ?", scope);
+  drop_spend(tx, scope);
 }
 
 std::optional<Call> find_call(Reader& reader, std::string_view id) {
@@ -148,7 +171,10 @@ void put_call(Tx& tx, const Call& call) {
                     {"member", call.member},
                     {"model", call.model},
                     {"provider", call.provider},
-                    {"since", call.since}};
+                    {"since", call.since},
+                    {"counted_until", to_millis(call.counted_until)},
+                    {"trace_id", call.trace_id},
+                    {"chain", json::value_from(call.chain)}};
   tx.exec(
       "INSERT INTO budget_calls(id, is_open, at, data) VALUES(?1, ?2, ?3, ?4)"
       " ON CONFLICT(id) DO UPDATE SET is_open = ?2, at = ?3, data = ?4",
@@ -156,8 +182,10 @@ void put_call(Tx& tx, const Call& call) {
 }
 
 std::vector<Call> open_calls(Reader& reader) {
-  return to_calls(reader.rows(
+  auto calls = to_calls(reader.rows(
       "SELECT id, is_open, at, data FROM budget_calls WHERE is_open = 1 ORDER BY id LIMIT ?", max_open));
+  std::erase_if(calls, [](const Call& call) { return call.is_damaged; });
+  return calls;
 }
 
 std::vector<Call> calls_since(Reader& reader, Time since, int64_t most) {
@@ -169,16 +197,37 @@ void drop_calls_before(Tx& tx, Time before) {
   tx.exec("DELETE FROM budget_calls WHERE is_open = 0 AND at < ?", before);
 }
 
-void put_share(Tx& tx, std::string_view member, std::string_view scope) {
+void put_shares(Tx& tx, std::string_view member, const std::vector<std::string>& scopes) {
   tx.exec(
       "INSERT INTO budget_shares(member, scope) VALUES(?1, ?2) ON CONFLICT(member) DO UPDATE SET scope = ?2",
-      member, scope);
+      member, cru::to_text(json::value_from(scopes)));
 }
 
-std::optional<std::string> find_share(Reader& reader, std::string_view member) {
+std::vector<std::string> find_shares(Reader& reader, std::string_view member) {
   auto row = reader.row("SELECT scope FROM budget_shares WHERE member = ?", member);
   if (!row) return {};
-  return row->text(0);
+  // One scope alone is how it was written at first.
+  auto text = row->text(0);
+  auto scopes = text.starts_with('[') ? row->texts(0) : std::vector{text};
+  bool is_whole = !scopes.empty() && std::ranges::all_of(scopes, [](const std::string& scope) {
+    return parse_scope(scope, Time()).has_value();
+  });
+  if (is_whole) return scopes;
+  row->is_damaged(0, "is not a list of scopes");
+  return {fmt::format("{}:{}", unreadable_scope, member)};
+}
+
+bool is_shared(Reader& reader, std::string_view scope) {
+  return reader
+      .row(
+          "SELECT 1 FROM budget_shares WHERE scope = ?1 OR (scope LIKE '[%' AND json_valid(scope) AND"
+          " EXISTS (SELECT 1 FROM json_each(scope) WHERE value = ?1)) LIMIT 1",
+          scope)
+      .has_value();
+}
+
+void drop_forsaken_shares(Tx& tx) {
+  tx.exec("DELETE FROM budget_shares WHERE member NOT IN (SELECT id FROM members)");
 }
 
 }  // namespace cru::budgets

@@ -37,6 +37,18 @@ TEST(Budget, IsRefusedIfItSaysNothingOrNonsense) {
   }
 }
 
+TEST(Budget, OfAnAgentIsTheDefinitionsWithWhatWasAskedFor) {
+  auto definition = *parse_budget("tokens=1000,turns=5,time=1h,when=stop");
+  auto asked = *parse_budget("tokens=5000,usd=1,when=pause");
+  EXPECT_EQ(to_text(combined(definition, asked, true)), "tokens=5000,usd=1,turns=5,time=3600s,when=pause");
+  EXPECT_EQ(to_text(combined(definition, asked, false)), "tokens=1000,usd=1,turns=5,time=3600s,when=pause");
+  EXPECT_EQ(combined(definition, {}, true), definition);
+  auto usual = parse_budget("tokens=100,turns=3")->limits;
+  EXPECT_EQ(to_text(combined(definition, asked, true, usual)),
+            "tokens=5000,usd=1,turns=3,time=3600s,when=pause")
+      << "a definition only narrows what is usual; a person's word stands in place of it";
+}
+
 TEST(Budget, MoneyIsRoundedUpSoThatNothingIsFree) {
   EXPECT_EQ(to_micro_usd(0.0000001), 1);
   EXPECT_EQ(to_micro_usd(0.000001), 1);

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/id.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "inbox/question_table.h"
 #include "platform/files/log.h"
@@ -11,17 +11,17 @@
 namespace cru::budgets {
 namespace {
 
-constexpr std::string_view add_again = "add as much again", add_nothing = "stop";
 constexpr Duration longest_wait = std::chrono::hours(24);
 
+/// By a hash that nobody can meet on purpose: an agent that asks something under this id would have its
+/// answer taken for one about its budget.
 std::string question_id(const std::string& scope, Resource resource, int64_t changes) {
-  return "q-" + fnv1a_hex(fmt::format("budget:{}:{}:{}", scope, name(resource), changes));
+  return "q-" + sha256(fmt::format("budget:{}:{}:{}", scope, name(resource), changes)).substr(0, 16);
 }
 
 /// Whoever answers one question of a budget answers all of it.
 void withdraw_questions(Tx& tx, const std::string& scope, int64_t changes, std::string_view why) {
-  for (auto resource : {Resource::tokens, Resource::money, Resource::turns, Resource::time})
-    inbox::Inbox::withdraw(tx, question_id(scope, resource, changes), why);
+  for (auto resource : resources) inbox::Inbox::withdraw(tx, question_id(scope, resource, changes), why);
 }
 
 /// Counts who waits for the answer to a question.
@@ -45,25 +45,40 @@ Setting setting_of(Reader& reader, const std::string& scope) {
   return find_setting(reader, scope).value_or(Setting{.source = "usual"});
 }
 
+/// Of whoever is at work in a scope, or waits to be.
+Origin origin_in(Reader& reader, const std::string& scope, int64_t changes) {
+  for (auto resource : resources)
+    if (auto question = inbox::find(reader, question_id(scope, resource, changes)))
+      return {question->trace_id, {}};
+  for (auto& call : open_calls(reader))
+    if (!call.is_spawn && std::ranges::find(call.scopes, scope) != call.scopes.end())
+      return {std::move(call.trace_id), std::move(call.chain)};
+  return {};
+}
+
 void put_changed(Tx& tx, const std::string& scope, Setting setting, const Policy& policy,
                  std::string_view why) {
+  auto origin = origin_in(tx, scope, setting.changes);
   withdraw_questions(tx, scope, setting.changes, why);
   ++setting.changes;
   setting.is_closed = setting.is_warned = false;
   put_setting(tx, scope, setting);
+  // What was spent and cannot be read begins anew with what a person sets.
+  if (!find_spend(tx, scope)) drop_spend(tx, scope);
   auto account = account_of(tx, scope, policy, {}, {});
-  tx.emit({"budget.changed",
-           scope.substr(scope.find(':') + 1),
-           {{"scope", scope},
-            {"limits", to_json(account.budget)},
-            {"spent", to_json(account.spent)},
-            {"message", fmt::format("the budget of {} is {}", scope, describe(account.budget.limits))}}});
+  json::object data{
+      {"scope", scope},
+      {"limits", to_json(account.budget)},
+      {"spent", to_json(account.spent)},
+      {"message", fmt::format("the budget of {} is {}", scope, describe(account.budget.limits))}};
+  add_origin(data, origin);
+  tx.emit({"budget.changed", scope.substr(scope.find(':') + 1), std::move(data)});
 }
 
 View view_of(Reader& reader, const std::string& scope, const Policy& policy, const std::vector<Call>& open) {
   auto account = account_of(reader, scope, policy, open, {});
   auto setting = find_setting(reader, scope);
-  bool is_own = setting && !setting->budget.limits.empty();
+  bool is_own = setting && (setting->is_damaged || !setting->budget.limits.empty());
   return {.scope = scope,
           .budget = account.budget,
           .source = is_own                          ? setting->source
@@ -71,7 +86,8 @@ View view_of(Reader& reader, const std::string& scope, const Policy& policy, con
                                                     : "configuration",
           .spent = account.spent,
           .reserved = account.reserved,
-          .is_closed = account.is_closed};
+          .is_closed = account.is_closed,
+          .is_damaged = account.is_damaged};
 }
 
 struct Asked {
@@ -80,32 +96,63 @@ struct Asked {
   int64_t changes = 0;
 };
 
-/// The question, in the transaction that found the shortage.
-void ask(Tx& tx, const Begin& call, Asked& asked) {
+std::vector<std::string> options_for(const Shortage& shortage, int64_t wanted) {
+  std::vector<std::string> options;
+  for (auto more : amounts_to_offer(shortage, wanted))
+    options.push_back(offer_in_words(more, shortage.resource));
+  options.emplace_back(add_nothing);
+  return options;
+}
+
+/// Whoever waits is told of it, once each: several may wait for one answer.
+void tell_waiting(Tx& tx, const Payer& payer, const Shortage& shortage, const inbox::Question& question) {
+  auto who = !payer.chat_id.empty() ? payer.chat_id
+             : !payer.runs.empty()  ? payer.runs.front()
+                                    : shortage.scope.substr(shortage.scope.find(':') + 1);
+  json::object data{{"scope", shortage.scope},
+                    {"chat_id", json_or_null(payer.chat_id)},
+                    {"task_id", payer.runs.empty() ? json::value(nullptr) : json::value(payer.runs.front())},
+                    {"question_id", question.id},
+                    {"options", json::value_from(question.options)},
+                    {"message", describe(shortage)}};
+  add_origin(data, origin_of(payer));
+  tx.emit({"budget.exhausted", who, std::move(data)});
+}
+
+/// The question, in the transaction that found the shortage. `told`: the one that this call was told of.
+void ask(Tx& tx, const Begin& call, Asked& asked, const std::string& told) {
   const auto& shortage = *asked.begun.shortage;
   auto setting = setting_of(tx, shortage.scope);
   asked.question = question_id(shortage.scope, shortage.resource, setting.changes);
   asked.changes = setting.changes;
   auto known = inbox::find(tx, asked.question);
-  if (known && known->status != inbox::Status::expired) return;
+  if (known && known->status != inbox::Status::expired) {
+    if (asked.question != told && known->status == inbox::Status::pending)
+      tell_waiting(tx, call.payer, shortage, *known);
+    return;
+  }
   if (known) {  // nobody waited for it any more: it is another question
     asked.changes = ++setting.changes;
     put_setting(tx, shortage.scope, setting);
     asked.question = question_id(shortage.scope, shortage.resource, setting.changes);
   }
   const auto& payer = call.payer;
-  inbox::Inbox::record(
-      tx, {{.id = asked.question,
-            .task_id = !payer.runs.empty() ? payer.runs.front() : payer.chat_id,
-            .run_uid = call.id,
-            .prompt = fmt::format("{}. Add more, or stop here? An amount may be given too: {}=AMOUNT",
-                                  describe(shortage), name(shortage.resource)),
-            .options = {std::string(add_again), std::string(add_nothing)},
-            .asked_at = tx.now(),
-            .member = payer.member}});
-  tx.emit({"budget.exhausted",
-           shortage.scope.substr(shortage.scope.find(':') + 1),
-           {{"scope", shortage.scope}, {"question_id", asked.question}, {"message", describe(shortage)}}});
+  inbox::Question question{
+      .id = asked.question,
+      .task_id = !payer.runs.empty() ? payer.runs.front() : payer.chat_id,
+      .run_uid = call.id,
+      .prompt = fmt::format("{}. Add more, or stop here? Another amount can be given too, such as {}.",
+                            describe(shortage),
+                            shortage.resource == Resource::tokens  ? "50k"
+                            : shortage.resource == Resource::money ? "2.50"
+                            : shortage.resource == Resource::turns ? "10"
+                                                                   : "30m"),
+      .options = options_for(shortage, amount(call.wanted, shortage.resource)),
+      .asked_at = tx.now(),
+      .member = payer.member,
+      .trace_id = payer.trace_id};
+  inbox::Inbox::record(tx, {question});
+  tell_waiting(tx, payer, shortage, question);
 }
 
 Duration until_midnight(Time now) {
@@ -114,11 +161,23 @@ Duration until_midnight(Time now) {
 
 }  // namespace
 
+Error unpriced(const std::string& model, const std::string& scope) {
+  return {Code::forbidden,
+          fmt::format("the price of {} is not known, and {} has a budget in money only", model, scope),
+          "budget",
+          fmt::format("add `prices` to the model in the configuration, or limit its tokens: cru budget set "
+                      "{} tokens=AMOUNT",
+                      scope),
+          cru::to_text(json::object{{"type", exhausted_type}, {"scope", scope}})};
+}
+
 json::object to_json(const View& view, const Policy& policy) {
   const auto& limits = view.budget.limits;
   json::object out{
       {"scope", view.scope},
-      {"budget", limits.empty() ? json::value(nullptr) : json::value(describe(limits))},
+      {"budget", view.is_damaged  ? json::value("cannot be read")
+                 : limits.empty() ? json::value(nullptr)
+                                  : json::value(describe(limits))},
       {"source", json_or_null(view.source)},
       {"when", name(view.budget.when.value_or(policy.when))},
       {"tokens", view.spent.tokens},
@@ -127,6 +186,9 @@ json::object to_json(const View& view, const Policy& policy) {
       {"turns", view.spent.turns},
       {"seconds", static_cast<double>(view.spent.time.count()) / 1000},
       {"reserved_tokens", view.reserved.tokens},
+      {"spent", describe_spend(view.spent)},
+      {"used", limits.empty() ? json::value(nullptr)
+                              : json::value(fmt::format("{} %", percent_spent(view.budget, view.spent)))},
       {"percent",
        limits.empty() ? json::value(nullptr) : json::value(percent_spent(view.budget, view.spent))},
       {"limits",
@@ -135,13 +197,16 @@ json::object to_json(const View& view, const Policy& policy) {
         {"turns", json_or_null(limits.turns)},
         {"seconds", limits.time ? json::value(static_cast<double>(limits.time->count()) / 1000)
                                 : json::value(nullptr)}}},
-      {"closed", view.is_closed}};
+      {"closed", view.is_closed},
+      {"damaged", view.is_damaged}};
   return out;
 }
 
 Task<Result<>> Budgets::recover() {
+  loop_.spawn(follow_askers());
   co_return co_await store_.write([](Tx& tx) -> Result<> {
     close_calls(tx);
+    drop_forsaken_shares(tx);
     return {};
   });
 }
@@ -163,29 +228,23 @@ Task<Result<>> Budgets::check(Payer payer) {
       });
 }
 
-Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop) {
+Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop, std::function<void()> waits) {
+  std::string told;
+  bool is_told = false;
   for (;;) {
     if (stop.requested()) co_return fail(Code::not_running, "cancelled before it began");
     auto version = version_;
-    auto asked = co_await write_with_retry(loop_, store_, [call, policy = policy_](Tx& tx) -> Result<Asked> {
-      Asked out{.begun = budgets::begin(tx, call, policy)};
-      const auto& shortage = out.begun.shortage;
-      if (shortage && !shortage->may_pass && shortage->when == WhenExhausted::pause && !shortage->is_closed)
-        ask(tx, call, out);
-      return out;
-    });
+    auto asked =
+        co_await write_with_retry(loop_, store_, [call, told, policy = policy_](Tx& tx) -> Result<Asked> {
+          Asked out{.begun = budgets::begin(tx, call, policy)};
+          const auto& shortage = out.begun.shortage;
+          if (shortage && !shortage->may_pass && may_be_raised(*shortage)) ask(tx, call, out, told);
+          return out;
+        });
     if (!asked) co_return fail(std::move(asked.error()));
+    told = asked->question;
     const auto& begun = asked->begun;
-    if (!begun.unpriced.empty())
-      co_return fail(
-          {Code::forbidden,
-           fmt::format("the price of {} is not known, and {} has a budget in money only", call.model,
-                       begun.unpriced),
-           "budget",
-           fmt::format("add `prices` to the model in the configuration, or limit its tokens: cru budget set "
-                       "{} tokens=AMOUNT",
-                       begun.unpriced),
-           cru::to_text(json::object{{"type", exhausted_type}, {"scope", begun.unpriced}})});
+    if (!begun.unpriced.empty()) co_return fail(unpriced(call.model, begun.unpriced));
     if (!begun.shortage) co_return begun.time_left;
     const auto& shortage = *begun.shortage;
     if (!asked->question.empty()) {
@@ -198,51 +257,52 @@ Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop) {
     // Another day has another budget.
     auto limit = longest_wait;
     if (shortage.scope.starts_with("day:")) limit = until_midnight(loop_.clock().wall());
-    Waiting waits(waiting_, asked->question);
+    if (!std::exchange(is_told, true) && waits) waits();
+    Waiting waiting(waiting_, asked->question);
     Stop::Listener hears(stop, [this] { changed_.notify(); });
     if (version == version_ && !stop.requested()) co_await changed_.wait(limit);
-    if (stop.requested() && waits.is_last())
-      (void)co_await inbox_.withdraw(asked->question, "nobody waits for it any more");
+    if (stop.requested() && waiting.is_last())
+      (void)co_await inbox_.withdraw(asked->question, "no work waits for it any more");
   }
 }
 
-std::unique_ptr<Budgets::Watch> Budgets::watch(std::function<void()> check) {
-  watches_[++last_watch_] = std::move(check);
-  return std::make_unique<Watch>(*this, last_watch_);
+void Budgets::tell_spent(const Result<Standing>& found) {
+  if (found && found->shortage && spent_.insert(found->shortage->scope).second) tell_watches();
 }
 
-void Budgets::tell_spent(const Result<std::optional<Shortage>>& found) {
-  if (!found || !*found || !spent_.insert((*found)->scope).second) return;
-  auto all = watches_;  // a check may end a watch
-  for (const auto& [id, check] : all) check();
+Task<Result<Standing>> Budgets::standing_of(std::string id) {
+  co_return co_await store_.read(
+      [id, policy = policy_, now = loop_.clock().wall()](Reader& reader) -> Result<Standing> {
+        return budgets::standing_of(reader, id, now, policy);
+      });
 }
 
-Task<Result<std::optional<Shortage>>> Budgets::shortage_of(std::string id) {
-  co_return co_await store_.read([id, policy = policy_](Reader& reader) -> Result<std::optional<Shortage>> {
-    auto call = find_call(reader, id);
-    if (!call || !call->is_open) return std::nullopt;
-    for (const auto& scope : call->scopes) {
-      auto account = account_of(reader, scope, policy, {}, {});
-      if (auto shortage = find_shortage(std::span(&account, 1), {}, policy.when)) return shortage;
-    }
-    return std::nullopt;
+Task<Result<bool>> Budgets::has_begun(std::string id) {
+  co_return co_await store_.read(
+      [id](Reader& reader) -> Result<bool> { return find_call(reader, id).has_value(); });
+}
+
+Task<Result<Begun>> Budgets::take_up(Begin call) {
+  call.is_under_way = true;
+  co_return co_await write_with_retry(loop_, store_, [call, policy = policy_](Tx& tx) -> Result<Begun> {
+    return budgets::begin(tx, call, policy);
   });
 }
 
-Task<Result<std::optional<Shortage>>> Budgets::note(std::string id, Spend total) {
-  auto noted = co_await write_with_retry(
-      loop_, store_, [id, total, policy = policy_](Tx& tx) -> Result<std::optional<Shortage>> {
-        return budgets::note(tx, id, total, false, policy);
-      });
+Task<Result<Standing>> Budgets::note(std::string id, Spend total, bool may_ask) {
+  auto noted = co_await write_with_retry(loop_, store_,
+                                         [id, total, may_ask, policy = policy_](Tx& tx) -> Result<Standing> {
+                                           return budgets::note(tx, id, total, false, policy, may_ask);
+                                         });
   tell_spent(noted);
   co_return noted;
 }
 
-Task<Result<std::optional<Shortage>>> Budgets::end(std::string id, Spend total) {
-  auto ended = co_await write_with_retry(
-      loop_, store_, [id, total, policy = policy_](Tx& tx) -> Result<std::optional<Shortage>> {
-        return budgets::note(tx, id, total, true, policy);
-      });
+Task<Result<Standing>> Budgets::end(std::string id, Spend total, bool may_ask) {
+  auto ended = co_await write_with_retry(loop_, store_,
+                                         [id, total, may_ask, policy = policy_](Tx& tx) -> Result<Standing> {
+                                           return budgets::note(tx, id, total, true, policy, may_ask);
+                                         });
   tell_spent(ended);
   notify();
   co_return ended;
@@ -277,6 +337,7 @@ Task<void> Budgets::watch_question(std::string id, std::string scope, Resource r
   spent_.erase(scope);
   inbox_.notify();
   notify();
+  tell_watches();
 }
 
 Task<Result<>> Budgets::take_answer(std::string scope, Resource resource, int64_t changes,
@@ -285,26 +346,22 @@ Task<Result<>> Budgets::take_answer(std::string scope, Resource resource, int64_
   auto is_amount = std::make_shared<bool>(true);
   auto taken = co_await write_with_retry(loop_, store_, [=, policy = policy_](Tx& tx) -> Result<> {
     auto setting = setting_of(tx, scope);
-    if (setting.changes != changes) return {};  // somebody has changed it meanwhile
+    if (setting.changes != changes || setting.is_damaged) return {};  // it has changed meanwhile
     auto account = account_of(tx, scope, policy, {}, {});
     if (to_lower(std::string(trim(answer))) == add_nothing) {
       setting.is_closed = true;
       put_setting(tx, scope, setting);
       return {};
     }
-    Limits more;
-    if (auto amount = parse_budget(answer)) {
-      more = amount->limits;
-    } else if (auto limit = account.budget.limits.of(resource); limit && trim(answer) == add_again) {
-      more.set(resource, *limit);
-    } else {
+    auto more = read_amount(answer, resource);
+    if (!more) {
       // What is not understood adds nothing, and is asked again.
       ++setting.changes;
       put_setting(tx, scope, setting);
       *is_amount = false;
       return {};
     }
-    setting.budget.limits = raised(account.budget.limits, more);
+    setting.budget.limits = raised(account.budget.limits, *more);
     setting.budget.when = account.budget.when;
     if (setting.source != "person") setting.source = "person";
     put_changed(tx, scope, setting, policy, "more was added");
@@ -328,8 +385,10 @@ Task<Result<std::vector<View>>> Budgets::list(bool all, int64_t most) {
     auto open = open_calls(reader);
     std::vector<View> views{view_of(reader, today, policy, open)};
     std::set<std::string> known{today};
+    // What has no budget is no budget: the day without one is only what was spent.
+    if (!all && views[0].budget.limits.empty() && !views[0].is_damaged) views.clear();
     for (const auto& [scope, setting] : list_settings(reader, most))
-      if (!setting.budget.limits.empty() && known.insert(scope).second)
+      if ((setting.is_damaged || !setting.budget.limits.empty()) && known.insert(scope).second)
         views.push_back(view_of(reader, scope, policy, open));
     for (const auto& [scope, spent] : list_spends(reader, most)) {
       if (static_cast<int64_t>(views.size()) >= most) break;
@@ -360,8 +419,13 @@ Task<Result<View>> Budgets::change(Change change) {
   auto view = co_await store_.write(
       [text = scope->text(), set, add, clear = change.clear, policy = policy_](Tx& tx) -> Result<View> {
         auto setting = setting_of(tx, text);
+        if (setting.is_damaged && set.limits.empty() && !clear)
+          return fail(Code::conflict, fmt::format("the budget of {} cannot be read", text), "add",
+                      fmt::format("set it again: cru budget set {} {}", text, to_text(add)));
+        // Its questions are counted anew, from where none was asked before.
+        if (std::exchange(setting.is_damaged, false)) setting.changes = to_millis(tx.now());
         if (clear) setting.budget = {};
-        for (auto resource : {Resource::tokens, Resource::money, Resource::turns, Resource::time})
+        for (auto resource : resources)
           if (auto limit = set.limits.of(resource)) setting.budget.limits.set(resource, *limit);
         if (set.when) setting.budget.when = set.when;
         setting.source = "person";
@@ -369,7 +433,7 @@ Task<Result<View>> Budgets::change(Change change) {
         if (!add.limits.empty()) {
           // Raised from where it is in force, wherever that comes from.
           auto in_force = account_of(tx, text, policy, {}, {}).budget.limits;
-          for (auto resource : {Resource::tokens, Resource::money, Resource::turns, Resource::time})
+          for (auto resource : resources)
             if (auto more = add.limits.of(resource)) {
               if (!in_force.of(resource))
                 return fail(Code::invalid_argument,
@@ -383,6 +447,7 @@ Task<Result<View>> Budgets::change(Change change) {
   spent_.erase(scope->text());
   inbox_.notify();
   notify();
+  tell_watches();
   co_return view;
 }
 

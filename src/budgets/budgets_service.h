@@ -16,8 +16,12 @@ struct View {
   std::string source = {};  ///< "person", "flag", "definition", "configuration"; empty: no limit
   Spend spent = {}, reserved = {};
   bool is_closed = false;
+  bool is_damaged = false;
 };
 json::object to_json(const View& view, const Policy& policy);
+
+/// Money alone is limited in this scope, and what the model costs is not known.
+Error unpriced(const std::string& model, const std::string& scope);
 
 class Budgets {
  public:
@@ -31,27 +35,34 @@ class Budgets {
   /// Whether anything is left for this payer. Errors: those of `exhausted`.
   Task<Result<>> check(Payer payer);
   /// Waits until the call may begin: while others have set aside what is left, and while a person is asked.
-  /// Outcomes: how long it may take, if that is limited. Errors: those of `exhausted`; not_running after a
-  /// stop; those of the store.
-  Task<Result<std::optional<Duration>>> begin(Begin call, Stop& stop);
-  /// What it has spent so far, altogether. Outcomes: the shortage, if nothing is left for it.
-  Task<Result<std::optional<Shortage>>> note(std::string id, Spend total);
+  /// `waits` is called when it does. Outcomes: how long it may take, if that is limited. Errors: those of
+  /// `exhausted`; not_running after a stop; those of the store.
+  Task<Result<std::optional<Duration>>> begin(Begin call, Stop& stop, std::function<void()> waits = {});
+  /// A call that is under way already is counted from now on, whatever is left for it: whoever asks ends it
+  /// if there is a shortage. Errors: those of the store.
+  Task<Result<Begun>> take_up(Begin call);
+  /// Whether this call was begun before, by an earlier daemon perhaps.
+  Task<Result<bool>> has_begun(std::string id);
+  /// What it has spent so far, altogether. `may_ask`: its member has asked a person since it began.
+  Task<Result<Standing>> note(std::string id, Spend total, bool may_ask = false);
   /// The same at its end.
-  Task<Result<std::optional<Shortage>>> end(std::string id, Spend total);
-  /// Calls `check` whenever a budget has just been spent, as long as what is returned lives: a call that
-  /// spends nothing itself may draw from it too.
+  Task<Result<Standing>> end(std::string id, Spend total, bool may_ask = false);
+  /// Calls `check` whenever a budget has just been spent or changed, as long as what is returned lives: a
+  /// call that spends nothing itself may draw from it too. Calls `asked` whenever this member has asked a
+  /// person, or waits for the answer no longer.
   class Watch;
-  std::unique_ptr<Watch> watch(std::function<void()> check);
-  /// The shortage of a call under way, if nothing is left for it.
-  Task<Result<std::optional<Shortage>>> shortage_of(std::string id);
+  std::unique_ptr<Watch> watch(std::function<void()> check, std::string member = {},
+                               std::function<void()> asked = {});
+  /// How a call under way stands.
+  Task<Result<Standing>> standing_of(std::string id);
   /// It came to nothing.
   Task<void> abandon(std::string id);
   /// Something changed in another's transaction: an agent ended, or was given a budget.
   void notify();
 
-  /// Errors: invalid_argument; not_found for a scope of which nothing is known.
+  /// Errors: invalid_argument.
   Task<Result<View>> show(std::string scope);
-  /// Every scope with a budget, then the others with what they spent, the newest first.
+  /// Every scope with a budget; with `all` then the others with what they spent, the newest first.
   Task<Result<std::vector<View>>> list(bool all, int64_t most);
   /// Sets the limits that `set` names, then raises by `add`; `clear`: takes back what was set before.
   struct Change {
@@ -62,7 +73,10 @@ class Budgets {
 
  private:
   Task<void> watch_question(std::string id, std::string scope, Resource resource, int64_t changes);
-  void tell_spent(const Result<std::optional<Shortage>>& found);
+  void tell_spent(const Result<Standing>& found);
+  void tell_watches();
+  Task<void> follow_askers();
+  void tell_asked(const std::string& member);
   Task<Result<>> take_answer(std::string scope, Resource resource, int64_t changes, std::string answer);
 
   Loop& loop_;
@@ -71,7 +85,12 @@ class Budgets {
   const Policy policy_;
   Signal changed_;
   uint64_t version_ = 0;  ///< tells a change that came while rows were being read
-  std::map<uint64_t, std::function<void()>> watches_;
+  struct Watcher {
+    std::function<void()> check;
+    std::string member;
+    std::function<void()> asked;
+  };
+  std::map<uint64_t, Watcher> watches_;
   uint64_t last_watch_ = 0;
   std::set<std::string> spent_;    ///< scopes of which that was told, until they are raised
   std::set<std::string> watched_;  ///< questions whose answers are waited for here

@@ -126,7 +126,7 @@ TEST_F(BudgetsTest, AReplyWaitsForWhatOthersHaveSetAside) {
   EXPECT_EQ(show("chat:c").reserved.tokens, 500);
 }
 
-TEST_F(BudgetsTest, APersonIsAskedOnceAndAddsAsMuchAgain) {
+TEST_F(BudgetsTest, APersonIsAskedOnceAndAddsWhatIsOffered) {
   set("chat:c", "tokens=100");
   ASSERT_TRUE(begin(call("a")));
   end("a", {.tokens = 150});
@@ -134,9 +134,11 @@ TEST_F(BudgetsTest, APersonIsAskedOnceAndAddsAsMuchAgain) {
   EXPECT_FALSE(begun);
   ASSERT_EQ(questions().size(), 1u);
   EXPECT_EQ(questions()[0].member, "m-c");
+  EXPECT_EQ(questions()[0].options, (std::vector<std::string>{"add 150 tokens", "add 600 tokens", "stop"}));
+  EXPECT_TRUE(takes_amounts(questions()[0]));
   answer("1");
   ASSERT_TRUE(begun && *begun);
-  EXPECT_EQ(show("chat:c").budget.limits.tokens, 200);
+  EXPECT_EQ(show("chat:c").budget.limits.tokens, 250);
   EXPECT_TRUE(questions().empty());
 }
 

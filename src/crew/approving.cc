@@ -9,6 +9,7 @@
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "crew/permission_proposal.h"
 #include "crew/proposing.h"
 #include "members/member.h"
 
@@ -21,15 +22,6 @@ namespace {
 
 constexpr std::string_view asking_tool = "request_approval";
 
-/// Hears nothing: an explanation is told whole, and to the person who asked only.
-struct Unheard final : minds::Listener {
-  Spent wasted_so_far;
-  void text(std::string_view) override {}
-  void wasted(const minds::Usage& usage, std::optional<double> cost_usd) override {
-    wasted_so_far.add(Spent{usage, cost_usd});
-  }
-};
-
 /// A denial is the agent's to adjust to; a timeout is nobody's no.
 std::unexpected<Error> refused(const Approval& approval) {
   auto words = fmt::format("{} (approval {})", describe_outcome(approval), approval.id);
@@ -39,10 +31,9 @@ std::unexpected<Error> refused(const Approval& approval) {
         "it was not carried out: do not repeat it as it is, adjust your plan to the reason, or report what "
         "you could not do");
   if (approval.state == approvals::State::expired)
-    return fail(
-        Code::timed_out, words, {},
-        "it was not carried out, and nobody has said no: continue without it, or report that it waits for "
-        "a person");
+    return fail(Code::timed_out, words, {},
+                "it was not carried out, and nobody has refused it: continue without it, or report that "
+                "it waits for a person");
   return fail(Code::conflict, words, {}, "it was not carried out");
 }
 
@@ -64,6 +55,14 @@ void note_approval(Tx& tx, const std::string& thread, const std::string& chat_id
   if (!subagent || is_open(approval.state)) return;
   subagent->approvals.push_back(line_about(approval));
   write_subagent(tx, *subagent);
+}
+
+void note_outcome(Tx& tx, const Approval& approval) {
+  const auto& request = approval.request;
+  if (request.via == approvals::Via::tool || request.chat_id.empty()) return;
+  auto owner = owner_of_run(tx, request.task_id);  // in older rows the run stands for its thread
+  auto thread = owner ? owner->thread : request.task_id.empty() ? request.chat_id : request.task_id;
+  note_approval(tx, thread, request.chat_id, approval);
 }
 
 std::string acknowledge(const Approval& approval, std::string result) {
@@ -116,6 +115,7 @@ Task<Result<Proposal>> Crew::propose(const Thread& thread, std::string name, jso
     if (needs && !thread.permissions.has(*needs))
       co_return fail(Code::forbidden,
                      fmt::format("{} needs the permission {}", name, definitions::name(*needs)));
+    if (auto good = external_tools_.check(name, input); !good) co_return fail(std::move(good.error()));
     co_return propose_call(name, input, options_.root, needs == definitions::Permission::database_write);
   }
   ToolCall call{.agent = thread.agent,
@@ -129,6 +129,10 @@ Task<Result<Proposal>> Crew::propose(const Thread& thread, std::string name, jso
 }
 
 Task<Result<Proposal>> Crew::examine(Approval approval, json::object input) {
+  if (!approval.request.is_checked_at_execution())
+    co_return co_await pool_.run([approval = std::move(approval), input = std::move(input)] {
+      return propose_changed_permission(approval, input);
+    });
   auto thread = co_await store_.read([id = approval.request.thread](Reader& reader) -> Result<Thread> {
     Thread found{.id = id};
     if (auto subagent = find_subagent(reader, id)) {
@@ -176,18 +180,15 @@ Task<Result<Approval>> Crew::ask_approval(approvals::Request request) {
   auto asked = co_await write_with_retry(
       loop_, store_,
       [request = std::move(request), ruling, at = approvals_.now()](Tx& tx) -> Result<Approval> {
-        // Asked before, and only the acknowledgement was lost.
-        auto found = approvals::find_of_use(tx, request.thread, request.use);
-        if (found && found->id != request.replaces) return *std::move(found);
-        if (found) {
-          auto why =
-              "something changed after it was approved: " + difference(found->proposal(), request.proposal);
-          if (auto old = Approvals::take(tx, *found, approvals::Withdraw{why}, at); old)
-            note_approval(tx, request.thread, request.chat_id, *old);
-        }
-        auto approval = Approvals::request(tx, request, at, ruling);
-        // What a rule has decided is noted with what comes of it.
-        if (is_open(approval.state)) note_approval(tx, request.thread, request.chat_id, approval);
+        auto known = approvals::find_of_use(tx, request.thread, request.use);
+        auto approval = Approvals::ask_once(tx, request, at, ruling, [](Tx& in, const Approval& closed) {
+          // What a rule has decided is noted with what comes of it.
+          if (closed.state == approvals::State::withdrawn)
+            note_approval(in, closed.request.thread, closed.request.chat_id, closed);
+        });
+        // Asked before, and only the acknowledgement was lost: noted then.
+        bool is_new = !known || known->id != approval.id;
+        if (is_new && is_open(approval.state)) note_approval(tx, request.thread, request.chat_id, approval);
         return approval;
       });
   approvals_.notify();
@@ -270,7 +271,7 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
       [id = thread.id](Reader& reader) -> Result<std::vector<Entry>> { return entries_of(reader, id); });
   auto choice = co_await minds_.choose(thread.model);
   Result<minds::Reply> reply = fail(Code::not_found, "its conversation cannot be read");
-  Unheard unheard;
+  CostOnly cost;  // an explanation is told whole, and to the person who asked only
   if (!choice) reply = fail(std::move(choice.error()));
   if (entries && choice) {
     while (!entries->empty() && entries->back().role == Role::note) entries->pop_back();
@@ -286,28 +287,16 @@ Task<void> Crew::explain(const Thread& thread, ActiveThreadPtr active, Approval 
                             "Before deciding on your request to {}, the person asks: {}\n\nAnswer in "
                             "plain text, briefly and truthfully. Use no tool.",
                             approval.proposal().what, approval.context.back().question))});
-    minds::Request request{.model = choice->model,
-                           .agent = thread.agent,
-                           .system = thread.prompt,
-                           .messages = to_messages(*entries),
-                           .tools = co_await tools_for(thread),
-                           .run_id = {},
-                           .member = members::kept_member_id(thread.id),
-                           .cwd = options_.root,
-                           .traceparent = {},
-                           .resume = {},
-                           .abilities = {},
-                           .max_turns = {}};
-    request.account = accounts_.of(thread.chat_id);
-    request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
+    auto request = request_beside(thread, *choice, thread.prompt, to_messages(*entries));
+    request.tools = co_await tools_for(thread);
     reply = co_await ask_mind(thread, *choice, std::move(request),
-                              fmt::format("about {} {}", approval.id, approval.context.size()), unheard,
+                              fmt::format("about {} {}", approval.id, approval.context.size()), cost,
                               active->stop);
   }
   if (active->stop.requested()) co_return;
   auto answer = reply ? bounded(reply->message.text, 8192, "") : "[no answer: " + reply.error().message + "]";
   if (answer.empty()) answer = "[no answer]";
-  auto spent = unheard.wasted_so_far;
+  auto spent = cost.wasted_so_far;
   if (reply) spent.add(*reply);
   auto given = co_await write_with_retry(
       loop_, store_,

@@ -320,7 +320,7 @@ std::string render_result(const Subagent& subagent, size_t most) {
 }
 
 json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth,
-                             const std::vector<approvals::Approval>& asked) {
+                             const std::vector<approvals::Approval>& asked, int64_t left_out) {
   json::array audit;
   for (const auto& approval : asked) audit.push_back(to_audit(approval));
   Spent total = chat.spent;
@@ -373,6 +373,7 @@ json::object render_metadata(const Chat& chat, const std::vector<Subagent>& suba
                         : json::value{{"type", chat.failure.type}, {"message", chat.failure.message}}},
           {"trace_id", chat.trace_id},
           {"approvals", std::move(audit)},
+          {"approvals_left_out", left_out},
           {"subagents", std::move(all)}};
 }
 

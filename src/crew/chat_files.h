@@ -25,9 +25,9 @@ std::string end_line(const Subagent& subagent);
 /// What its parent gets: the same without what it did, bounded.
 std::string render_result(const Subagent& subagent, size_t most);
 
-/// metadata.json.
+/// metadata.json. `left_out`: so many older approvals than those that were `asked` for are kept.
 json::object render_metadata(const Chat& chat, const std::vector<Subagent>& subagents, int64_t queue_depth,
-                             const std::vector<approvals::Approval>& asked = {});
+                             const std::vector<approvals::Approval>& asked = {}, int64_t left_out = 0);
 
 /// JSON over several lines, for people and for git.
 std::string to_lines(const json::value& value);

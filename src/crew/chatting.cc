@@ -170,7 +170,8 @@ Task<Result<ChatView>> Crew::start_chat(NewChat wanted) {
   budgets::Setting budget;
   if (options_.budgets) {
     budget.source = wanted.budget.limits.empty() ? "definition" : "flag";
-    budget.budget = wanted.budget.limits.empty() ? definition.budget : wanted.budget;
+    budget.budget = budgets::combined(definition.budget, wanted.budget, true,
+                                      options_.budgets->policy().usual_of("chat"));
   }
   co_return co_await detached(loop_, open_chat(std::move(chat), std::move(wanted.message), std::move(budget),
                                                std::move(wanted.account), std::move(wanted.once)));
@@ -362,10 +363,14 @@ Task<Result<>> Crew::recover() {
   auto told = co_await store_.write([left = *left](Tx& tx) -> Result<> {
     for (const auto& chat : left.memberless) keep_member(tx, chat);
     for (const auto& chat : left.turns)
-      tx.emit({"chat.restarted", chat.id, {{"chat_id", chat.id}, {"task_id", nullptr}}});
+      tx.emit({"chat.restarted",
+               chat.id,
+               {{"chat_id", chat.id}, {"task_id", nullptr}, {"trace_id", chat.trace_id}}});
     for (const auto& one : left.subagents)
       if (one.status == Status::running)
-        tx.emit({"chat.restarted", one.chat_id, {{"chat_id", one.chat_id}, {"task_id", one.task_id}}});
+        tx.emit({"chat.restarted",
+                 one.chat_id,
+                 {{"chat_id", one.chat_id}, {"task_id", one.task_id}, {"trace_id", one.trace_id}}});
     return {};
   });
   if (!told) co_return told;

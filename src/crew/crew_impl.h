@@ -18,39 +18,71 @@ struct Crew::ActiveThread {
   Spent wasted;  ///< on replies that came to nothing: recorded with the next, or with the end
 };
 
-/// How long something may take, not counting the pauses.
+/// Of a reply beside the thread, which is nobody's conversation, only what it costs is kept.
+struct CostOnly final : minds::Listener {
+  Spent wasted_so_far;
+  std::function<void(bool)> hold = {};  ///< told while it waits for a budget
+  void waiting_for_budget(bool waits) override {
+    if (hold) hold(waits);
+  }
+  void text(std::string_view) override {}
+  void wasted(const minds::Usage& usage, std::optional<double> cost_usd) override {
+    wasted_so_far.add(Spent{usage, cost_usd});
+  }
+};
+
+/// How long something may take, not counting the pauses, of which there may be several at a time.
 class Crew::TimeLimit {
  public:
   TimeLimit(Loop& loop, Duration limit, std::function<void()> passed)
       : loop_(loop), left_(limit), passed_(std::move(passed)) {
-    resume();
+    start();
   }
   TimeLimit(const TimeLimit&) = delete;
-  ~TimeLimit() { pause(); }
+  ~TimeLimit() { stop(); }
   void pause() {
-    if (!timer_) return;
-    loop_.cancel_timer(std::exchange(timer_, 0));
-    left_ -= loop_.clock().boot() - since_;
+    if (pauses_++ > 0) return;
+    stop();
+    paused_at_ = loop_.clock().wall();
+  }
+  void resume() {
+    if (--pauses_ > 0) return;
+    pauses_over_.emplace_back(paused_at_, loop_.clock().wall());
+    if (!has_passed_) start();
   }
   /// Once it has passed: from now on so much more.
   void extend(Duration more) {
     left_ = more;
-    resume();
+    has_passed_ = false;
+    if (pauses_ == 0) start();
   }
-  void resume() {
+  /// From when to when it stood still.
+  const std::vector<std::pair<Time, Time>>& pauses() const { return pauses_over_; }
+
+ private:
+  void start() {
     since_ = loop_.clock().boot();
     timer_ = loop_.set_timer(std::max<Duration>(left_, 1ms), [this] {
       timer_ = 0;
+      has_passed_ = true;
       passed_();
     });
   }
+  void stop() {
+    if (!timer_) return;
+    loop_.cancel_timer(std::exchange(timer_, 0));
+    left_ -= loop_.clock().boot() - since_;
+  }
 
- private:
   Loop& loop_;
   Duration left_;
   const std::function<void()> passed_;
   BootTime since_{};
   Loop::TimerId timer_ = 0;
+  int pauses_ = 0;  ///< under way
+  bool has_passed_ = false;
+  Time paused_at_ = {};
+  std::vector<std::pair<Time, Time>> pauses_over_ = {};
 };
 
 /// What carrying a thread on needs of its chat or subagent.
@@ -78,6 +110,9 @@ struct Crew::SoFar {
   std::set<std::string> noted = {};  ///< see noted_uses
   int64_t next_n = 1;
 };
+
+/// How often a reply begins again that does not count as another one.
+inline constexpr int64_t max_again = 1000;
 
 /// Why the subagents of a turn end that a person stopped.
 inline constexpr std::string_view turn_stopped = "the turn of its chat was stopped";

@@ -359,19 +359,6 @@ void insert_chat(Tx& tx, Chat& chat, const std::set<std::string>& taken) {
 
 namespace {
 
-/// A person's word stands in place of the definition's; an agent can only narrow it.
-budgets::Budget combined(budgets::Budget definition, const budgets::Budget& asked, bool is_person) {
-  using budgets::Resource;
-  if (asked.when) definition.when = asked.when;
-  if (!is_person) {
-    definition.limits = budgets::both(definition.limits, asked.limits);
-    return definition;
-  }
-  for (auto resource : {Resource::tokens, Resource::money, Resource::turns, Resource::time})
-    if (auto limit = asked.limits.of(resource)) definition.limits.set(resource, *limit);
-  return definition;
-}
-
 /// What a new agent may spend, and whether anything is left for it.
 struct Allowance {
   budgets::Budget own = {};
@@ -380,11 +367,15 @@ struct Allowance {
 };
 
 Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::set<std::string>& taken,
-                          const std::string& member, int64_t position, const Allowance& allowance) {
+                          const std::string& member, int64_t position, const Allowance& allowance,
+                          int64_t max_queued) {
   // Asked for before, and only its acknowledgement was lost.
   if (!subagent.parent_use.empty())
     if (auto child = find_child(tx, subagent.parent, subagent.parent_use))
       return Done{.reply = {{"task_id", child->task_id}}};
+  // Another spawn of the same client may have begun its chat since this one was on its way.
+  if (subagent.chat_id.empty() && new_chat.kind == Kind::client)
+    if (auto begun = find_client_chat(tx, new_chat.owner)) subagent.chat_id = subagent.parent = begun->id;
   if (subagent.chat_id.empty()) {
     if (new_chat.kind == Kind::run) {
       new_chat.model = subagent.model;
@@ -395,6 +386,8 @@ Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::s
   } else {
     revive(tx, subagent.chat_id);
   }
+  if (count_queued(tx, subagent.chat_id) >= max_queued)
+    return fail(Code::overloaded, fmt::format("{} subagents of this chat are already queued", max_queued));
   insert_subagent(tx, subagent, position);
   if (auto added = add_subagent_member(tx, subagent, member); !added) return fail(std::move(added.error()));
   if (allowance.policy) {
@@ -410,9 +403,6 @@ Result<Done> record_spawn(Tx& tx, Subagent subagent, Chat new_chat, const std::s
 }  // namespace
 
 Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std::string use, Once once) {
-  if (!place.chat_id.empty() && queue_.waiting(place.chat_id) >= options_.max_queued)
-    co_return fail(Code::overloaded,
-                   fmt::format("{} subagents of this chat are already queued", options_.max_queued));
   auto prepared = co_await prepare(place, request, std::move(use));
   if (!prepared) co_return fail(std::move(prepared.error()));
   std::set<std::string> taken;
@@ -422,18 +412,19 @@ Task<Result<Subagent>> Crew::queue_spawn(Place place, SpawnRequest request, std:
     auto definition = (co_await registry_.look()).find_enabled(request.agent);
     if (!definition) co_return fail(std::move(definition.error()));
     bool is_person = place.parent.depth < 0;
-    allowance = {.own = combined(definition->budget, request.budget, is_person),
+    allowance = {.own = budgets::combined(definition->budget, request.budget, is_person,
+                                          options_.budgets->policy().usual_of("run")),
                  .source = request.budget.limits.empty() ? "definition"
                            : is_person                   ? "flag"
                                                          : "agent",
                  .policy = options_.budgets->policy()};
   }
-  auto done =
-      co_await write_once(store_, once,
-                          [subagent = *prepared, chat = place.new_chat, taken, member = place.member,
-                           position = queue_.size(place.chat_id), allowance](Tx& tx) {
-                            return record_spawn(tx, subagent, chat, taken, member, position, allowance);
-                          });
+  auto done = co_await write_once(
+      store_, once,
+      [subagent = *prepared, chat = place.new_chat, taken, member = place.member,
+       position = queue_.size(place.chat_id), allowance, most = options_.max_queued](Tx& tx) {
+        return record_spawn(tx, subagent, chat, taken, member, position, allowance, most);
+      });
   if (!done) co_return fail(std::move(done.error()));
   auto task_id = std::string(text_or(done->reply, "task_id"));
   auto subagent = co_await store_.read([task_id](Reader& reader) -> Result<Subagent> {

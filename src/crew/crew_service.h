@@ -19,7 +19,7 @@
 #include "crew/workbench.h"
 #include "definitions/registry.h"
 #include "inbox/inbox_service.h"
-#include "minds/minds_service.h"
+#include "minds/observed_mind.h"
 #include "platform/telemetry/span.h"
 #include "store/store.h"
 
@@ -209,10 +209,15 @@ class Crew {
   Task<std::vector<minds::ToolSpec>> tools_for(const Thread& thread);
 
   // observing.cc
+  static minds::SpanOwner owner_of(const Thread& thread);
   /// A reply, told to whoever collects spans and counts. `what` names it among the replies of the thread.
   Task<Result<minds::Reply>> ask_mind(const Thread& thread, const minds::Choice& choice,
                                       minds::Request request, std::string what, minds::Listener& listener,
                                       Stop& stop);
+  /// For a question to the thread's mind beside the thread: without tools, abilities and a conversation to go
+  /// on with.
+  minds::Request request_beside(const Thread& thread, const minds::Choice& choice, std::string system,
+                                std::vector<minds::Message> messages) const;
   void count_spent(const minds::Choice& choice, const minds::Usage& usage,
                    std::optional<double> cost_usd) const;
   void tell_use(const Thread& thread, const minds::ToolUse& use, const minds::ToolResult& result,
@@ -226,6 +231,8 @@ class Crew {
   /// provider's usage limit ends at a known time, and a budget can be raised. Errors: else `failure`.
   Task<Result<>> take_failure(Thread& thread, const minds::Choice& choice, std::string run,
                               std::string resume, Error failure);
+  /// What waits for somebody else takes neither a place in the line nor its time meanwhile.
+  void hold(const std::string& thread, ActiveThread& active, bool is_held);
   /// Until the usage limit is over. Errors: cancelled.
   Task<Result<>> wait_parked(Thread& thread, ActiveThreadPtr active);
   Task<Result<>> ask_to_resume(const Thread& thread, ActiveThreadPtr active);
@@ -238,7 +245,8 @@ class Crew {
                                                     std::vector<Entry> entries);
   /// A further attempt has failed: the best of those before. Errors: `failure`, if there is none.
   Task<Result<std::string>> keep_best(Thread thread, std::vector<Entry> entries, Error failure);
-  Task<Result<minds::Reply>> evaluate(const Thread& thread, ActiveThreadPtr active, std::string task,
+  /// What its mind says of its answer; it waits where a reply of its own would.
+  Task<Result<minds::Reply>> evaluate(Thread& thread, ActiveThreadPtr active, std::string task,
                                       std::string answer, int64_t attempt, minds::Listener& listener);
   Task<Result<Subagent>> record_iteration(const Thread& thread, Iteration iteration, Verdict verdict,
                                           Spent spent);

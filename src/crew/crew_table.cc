@@ -190,6 +190,15 @@ std::vector<Subagent> unfinished_subagents(Reader& reader) {
   return to_subagents(reader.rows("SELECT data FROM subagents WHERE is_over = 0 ORDER BY seq"));
 }
 
+int64_t count_queued(Reader& reader, std::string_view chat_id) {
+  return reader
+      .row(
+          "SELECT count(*) FROM subagents WHERE is_over = 0 AND chat_id = ? AND json_valid(data)"
+          " AND json_extract(data, '$.status') = 'queued'",
+          chat_id)
+      ->integer(0);
+}
+
 Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
   entry.n =
       tx.row("SELECT COALESCE(MAX(n), 0) + 1 FROM chat_entries WHERE thread = ?", entry.thread)->integer(0);
@@ -201,6 +210,15 @@ Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
   data["chat_id"] = chat_id;
   bool is_primary = entry.thread == chat_id;
   if (!is_primary) data["task_id"] = entry.thread;
+  auto trace_id = is_primary ? tx.row(
+                                   "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END"
+                                   " FROM chats WHERE id = ?",
+                                   entry.thread)
+                             : tx.row(
+                                   "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END"
+                                   " FROM subagents WHERE task_id = ?",
+                                   entry.thread);
+  if (trace_id && !trace_id->is_null(0)) data["trace_id"] = trace_id->text(0);
   tx.emit({is_primary ? "chat.entry" : "subagent.entry", std::string(chat_id), std::move(data)});
   return entry;
 }
@@ -222,6 +240,30 @@ std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread) {
       thread);
   if (!row) return {};
   return to_entry(*row, thread);
+}
+
+std::vector<LimitNote> limit_notes_of(Reader& reader, const std::vector<std::string>& threads) {
+  constexpr std::string_view before = "usage limit of ";
+  std::vector<LimitNote> notes;
+  for (const auto& row :
+       reader.rows("SELECT n, role, about, at, message, thread, (SELECT next.at FROM chat_entries AS next "
+                   "WHERE next.thread ="
+                   " note.thread AND next.n > note.n ORDER BY next.n LIMIT 1) FROM chat_entries AS note "
+                   "WHERE thread IN"
+                   " (SELECT value FROM json_each(?1)) AND role = 'note' AND (instr(message, ?2) > 0 OR "
+                   "instr(message, ?3) > 0)"
+                   " ORDER BY thread, n",
+                   to_text(json::value_from(threads)), std::string(parked_note), std::string(resumed_note))) {
+    auto entry = to_entry(row, row.text(5));
+    const auto& text = entry.message.text;
+    bool is_over = text.starts_with(resumed_note);
+    auto at = text.find(before);
+    if ((!is_over && !text.starts_with(parked_note)) || at == std::string::npos) continue;
+    at += before.size();
+    notes.push_back({entry.thread, text.substr(at, text.find(is_over ? " is over" : ", until ", at) - at),
+                     is_over, entry.at, row.maybe_time(6)});
+  }
+  return notes;
 }
 
 std::optional<Time> last_word_at(Reader& reader, std::string_view thread) {

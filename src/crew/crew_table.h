@@ -37,6 +37,8 @@ std::vector<Chat> list_client_chats(Reader& reader, const std::vector<std::strin
 /// Newest first; of all chats if `chat_id` is empty.
 std::vector<Subagent> list_subagents(Reader& reader, std::string_view chat_id, int64_t limit);
 std::vector<Subagent> unfinished_subagents(Reader& reader);
+/// How many of a chat have not begun.
+int64_t count_queued(Reader& reader, std::string_view chat_id);
 
 /// Gives the entry its number, writes it and announces it: `chat.entry`, or `subagent.entry` for another
 /// thread.
@@ -47,6 +49,17 @@ std::optional<Time> last_word_at(Reader& reader, std::string_view thread);
 std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread);
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after = 0,
                               int64_t limit = 100'000);
+
+/// How the notes begin that a thread waits for its provider's usage limit, and that it goes on.
+inline constexpr std::string_view parked_note = "⏸ waits: ", resumed_note = "▶ goes on: ";
+struct LimitNote {
+  std::string thread = {}, provider = {};
+  bool is_over = false;
+  Time at = {};
+  std::optional<Time> next_at = {};  ///< of the entry after it
+};
+/// Such notes of these threads, each thread's in order.
+std::vector<LimitNote> limit_notes_of(Reader& reader, const std::vector<std::string>& threads);
 
 /// The runs that are minds: nobody else's run counts as one, whatever its id.
 struct RunOwner {

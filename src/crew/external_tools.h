@@ -23,6 +23,12 @@ class ExternalTools {
     (void)name;
     return {};
   }
+  /// Whether it takes this input, by the check that its call makes. Errors: invalid_argument naming the
+  /// field.
+  virtual Result<> check(const std::string& name, const json::object& input) const {
+    (void)name, (void)input;
+    return {};
+  }
   /// Checks the permission itself. Errors: forbidden, and the tools' own.
   virtual Task<Result<std::string>> call(ToolCall call) = 0;
   /// A chat or a subagent has ended, and that is recorded: whatever it held is freed.

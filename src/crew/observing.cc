@@ -2,54 +2,52 @@
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
 #include "crew/thread_spans.h"
+#include "members/member.h"
 #include "platform/telemetry/metrics.h"
 
 namespace cru::crew {
 namespace {
 
-using telemetry::Count;
 using telemetry::Timing;
 
 std::string_view outcome_of(bool went_well) { return went_well ? "ok" : "failed"; }
 
 }  // namespace
 
+minds::SpanOwner Crew::owner_of(const Thread& thread) {
+  return {{thread.trace_id, thread.span_id}, thread.agent, thread.id, thread.chat_id};
+}
+
 Task<Result<minds::Reply>> Crew::ask_mind(const Thread& thread, const minds::Choice& choice,
                                           minds::Request request, std::string what, minds::Listener& listener,
                                           Stop& stop) {
-  auto span_id = reply_span_id(thread.id, what);
-  request.traceparent = to_traceparent({thread.trace_id, span_id});
-  auto began = loop_.clock().wall();
-  auto reply = co_await choice.mind->think(std::move(request), listener, stop);
-  auto ended = loop_.clock().wall();
-  if (auto* metrics = options_.telemetry.metrics)
-    metrics->time(Timing::model_call,
-                  {{"provider", choice.provider.name},
-                   {"model", choice.model.name},
-                   {"outcome", std::string(outcome_of(reply.has_value()))}},
-                  ended - began);
-  if (reply) count_spent(choice, reply->usage, reply->cost_usd);
-  if (auto* spans = options_.telemetry.spans)
-    spans->take(span_of_reply({{thread.trace_id, thread.span_id}, thread.agent, thread.id, thread.chat_id},
-                              std::move(span_id), choice, reply, began, ended));
-  co_return reply;
+  return minds::ask_observed(loop_.clock(), options_.telemetry, owner_of(thread),
+                             reply_span_id(thread.id, what), choice, std::move(request), listener, stop);
+}
+
+minds::Request Crew::request_beside(const Thread& thread, const minds::Choice& choice, std::string system,
+                                    std::vector<minds::Message> messages) const {
+  minds::Request request{.model = choice.model,
+                         .agent = thread.agent,
+                         .system = std::move(system),
+                         .messages = std::move(messages),
+                         .tools = {},
+                         .run_id = {},
+                         .member = members::kept_member_id(thread.id),
+                         .cwd = options_.root,
+                         .traceparent = {},
+                         .resume = {},
+                         .abilities = {},
+                         .max_turns = {}};
+  request.account = accounts_.of(thread.chat_id);
+  request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
+  request.payer.chain = thread.chain;
+  return request;
 }
 
 void Crew::count_spent(const minds::Choice& choice, const minds::Usage& usage,
                        std::optional<double> cost_usd) const {
-  auto* metrics = options_.telemetry.metrics;
-  if (!metrics) return;
-  telemetry::Labels who{{"provider", choice.provider.name}, {"model", choice.model.name}};
-  auto add = [&](std::string type, int64_t tokens) {
-    auto labels = who;
-    labels.emplace_back("type", std::move(type));
-    if (tokens > 0) metrics->count(Count::tokens, std::move(labels), static_cast<double>(tokens));
-  };
-  add("input", usage.input);
-  add("output", usage.output);
-  add("cache_read", usage.cache_read);
-  add("cache_write", usage.cache_write);
-  if (cost_usd) metrics->count(Count::cost_usd, who, *cost_usd);
+  minds::count_spent(options_.telemetry.metrics, choice, usage, cost_usd);
 }
 
 void Crew::tell_use(const Thread& thread, const minds::ToolUse& use, const minds::ToolResult& result,
@@ -63,8 +61,8 @@ void Crew::tell_use(const Thread& thread, const minds::ToolUse& use, const minds
         {{"tool", is_known ? use.name : "unknown"}, {"outcome", std::string(outcome_of(!result.is_error))}},
         ended - began);
   if (auto* spans = options_.telemetry.spans)
-    spans->take(span_of_use({{thread.trace_id, thread.span_id}, thread.agent, thread.id, thread.chat_id},
-                            thread.id, use, result.is_error ? "tool_error" : "", began, ended));
+    spans->take(
+        span_of_use(owner_of(thread), thread.id, use, result.is_error ? "tool_error" : "", began, ended));
 }
 
 void Crew::tell_wait(const Thread& thread, const approvals::Approval& approval) const {

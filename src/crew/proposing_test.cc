@@ -98,6 +98,36 @@ TEST_F(Proposing, ACommandIsBoundToItsProgramItsFolderAndTheScriptsThatItIsGiven
   EXPECT_EQ(command({"no-such-program"}).error().code, Code::cannot_execute);
 }
 
+TEST_F(Proposing, EachFileThatACommandNamesIsCoveredOrThePreviewSaysThatItIsNot) {
+  auto moves = [&](const std::vector<std::string>& argv) {
+    put("payload", "good\n");
+    auto before = digest_of(*command(argv));
+    put("payload", "evil\n");
+    return digest_of(*command(argv)) != before;
+  };
+  EXPECT_TRUE(moves({"cat", "--require=./payload"}));
+  EXPECT_TRUE(moves({"sh", "-c", "sh ./payload now"}));
+  std::vector<std::string> argv{"cat"};
+  for (int i = 0; i < 70; ++i) {
+    argv.push_back("f" + std::to_string(i));
+    put(argv.back(), "x");
+  }
+  auto many = command(argv);
+  ASSERT_TRUE(many);
+  EXPECT_NE(many->preview.text.find("not covered: it names too many files: "), std::string::npos);
+  EXPECT_EQ(many->undo, Undo::unknown);
+  put("big", "x");
+  EXPECT_EQ(command({"cat", "big"})->undo, Undo::reversible);
+  fs::resize_file(root + "/big", (64u << 20) + 1);
+  auto big = command({"cat", "big"});
+  ASSERT_TRUE(big);
+  EXPECT_NE(
+      big->preview.text.find("not covered: the content of " + root + "/big, which has more than 64 MiB"),
+      std::string::npos)
+      << big->preview.text;
+  EXPECT_EQ(big->undo, Undo::unknown);
+}
+
 TEST_F(Proposing, AProgramOfTheProjectIsNotTheSystemsOneOfThatName) {
   put("ls", "#!/bin/sh\nrm -rf everything\n");
   fs::permissions(root + "/ls", fs::perms::owner_all);

@@ -4,19 +4,9 @@
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
 #include "crew/reflection.h"
-#include "members/member.h"
 
 namespace cru::crew {
 namespace {
-
-/// An evaluation is nobody's conversation: only what it costs is kept.
-struct CostOnly final : minds::Listener {
-  Spent wasted_so_far;
-  void text(std::string_view) override {}
-  void wasted(const minds::Usage& usage, std::optional<double> cost_usd) override {
-    wasted_so_far.add(Spent{usage, cost_usd});
-  }
-};
 
 /// What this attempt took, of what the subagent has taken altogether.
 void note_cost(Iteration& iteration, const Subagent& subagent, Time now) {
@@ -46,6 +36,8 @@ Result<Subagent> add_iteration(Tx& tx, const std::string& task_id, Iteration ite
   auto subagent = find_subagent(tx, task_id);
   if (!subagent) return fail(Code::not_found, "the subagent was deleted");
   subagent->spent.add(spent);
+  subagent->again = 0;
+  subagent->parked.reset();
   note_cost(iteration, *subagent, tx.now());
   if (iteration.is_retried)
     append_entry(tx, {.thread = task_id, .role = Role::tool, .message = saying(retry_request(verdict))},
@@ -71,6 +63,7 @@ Task<Result<std::optional<std::string>>> Crew::conclude(Thread& thread, ActiveTh
   if (row->iterations.size() < attempts.size()) {
     auto number = static_cast<int64_t>(attempts.size());
     CostOnly cost;
+    cost.hold = [this, id = thread.id, active](bool is_held) { hold(id, *active, is_held); };
     auto reply = co_await evaluate(thread, active, row->task, attempts.back(), number, cost);
     if (active->stop.requested()) co_return fail(cancelled());
     // What cannot be judged has not passed; and without criticism another attempt would be no better.
@@ -85,6 +78,9 @@ Task<Result<std::optional<std::string>>> Crew::conclude(Thread& thread, ActiveTh
     if (reply) cost.wasted_so_far.add(*reply);
     row = co_await record_iteration(thread, std::move(iteration), std::move(verdict), cost.wasted_so_far);
     if (!row) co_return fail(std::move(row.error()));
+    thread.again = 0;
+    thread.parked.reset();
+    thread.is_interrupted = false;  // if anything was, it was the evaluation
     if (row->iterations.back().is_retried) {
       thread.resume = row->resume;  // a program goes on with its own conversation
       co_return std::nullopt;
@@ -120,36 +116,39 @@ Task<Result<Subagent>> Crew::record_iteration(const Thread& thread, Iteration it
       });
 }
 
-Task<Result<minds::Reply>> Crew::evaluate(const Thread& thread, ActiveThreadPtr active, std::string task,
+Task<Result<minds::Reply>> Crew::evaluate(Thread& thread, ActiveThreadPtr active, std::string task,
                                           std::string answer, int64_t attempt, minds::Listener& listener) {
-  auto choice = co_await minds_.choose(thread.model);
-  if (!choice) co_return fail(std::move(choice.error()));
-  minds::Message question;
-  question.text = evaluation_request(task, thread.reflection.criteria, answer);
-  minds::Request request{.model = choice->model,
-                         .agent = thread.agent,
-                         .system = std::string(evaluation_prompt()),
-                         .messages = {std::move(question)},
-                         .tools = {},
-                         .run_id = fmt::format("{}-check-{}", thread.run_id, attempt),
-                         .member = members::kept_member_id(thread.id),
-                         .cwd = options_.root,
-                         .traceparent = {},
-                         .resume = {},
-                         .abilities = {},
-                         .max_turns = {}};
-  request.account = accounts_.of(thread.chat_id);
-  request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
-  if (choice->mind->is_program()) {
-    auto owned = co_await write_with_retry(
-        loop_, store_, [run = request.run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
-          return own_run(tx, run, id, chat);
-        });
-    if (!owned) co_return fail(std::move(owned.error()));
-    request.follows = *owned;
+  for (;;) {
+    if (thread.parked)
+      if (auto over = co_await wait_parked(thread, active); !over) co_return fail(std::move(over.error()));
+    auto choice = co_await minds_.choose(thread.model);
+    if (!choice) co_return fail(std::move(choice.error()));
+    auto what = fmt::format("check {}", attempt);
+    auto run_id = fmt::format("{}-check-{}", thread.run_id, attempt);
+    if (thread.again > 0) {
+      what += fmt::format(" again {}", thread.again);
+      run_id += fmt::format("-a{}", thread.again);
+    }
+    minds::Message question;
+    question.text = evaluation_request(task, thread.reflection.criteria, answer);
+    auto request = request_beside(thread, *choice, std::string(evaluation_prompt()), {std::move(question)});
+    request.run_id = run_id;
+    bool is_program = choice->mind->is_program();
+    if (is_program) {
+      auto owned = co_await write_with_retry(
+          loop_, store_, [run_id, id = thread.id, chat = thread.chat_id](Tx& tx) -> Result<bool> {
+            return own_run(tx, run_id, id, chat);
+          });
+      if (!owned) co_return fail(std::move(owned.error()));
+      request.follows = *owned;
+    }
+    auto reply =
+        co_await ask_mind(thread, *choice, std::move(request), std::move(what), listener, active->stop);
+    if (reply || active->stop.requested() || thread.again >= max_again) co_return reply;
+    auto later = co_await take_failure(thread, *choice, is_program ? run_id : std::string(), {},
+                                       std::move(reply.error()));
+    if (!later) co_return fail(std::move(later.error()));
   }
-  co_return co_await ask_mind(thread, *choice, std::move(request), fmt::format("check {}", attempt), listener,
-                              active->stop);
 }
 
 }  // namespace cru::crew

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 
+#include "approvals/approval_table.h"
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
 #include "crew/crew_impl.h"
 #include "crew/crew_table.h"
+#include "crew/last_word.h"
 #include "crew/reflection.h"
 #include "crew/thread_spans.h"
 #include "crew/trace.h"
@@ -93,7 +95,12 @@ Task<void> Crew::run_subagent(std::string task_id) {
   auto self = find_active(task_id);
   auto begun = co_await begin_subagent(task_id);
   if (!begun) {
-    log_error("cannot start a subagent", begun.error(), {{"task_id", task_id}});
+    auto trace_id = co_await store_.read([task_id](Reader& reader) -> Result<std::string> {
+      auto known = find_subagent(reader, task_id);
+      return known ? known->trace_id : std::string();
+    });
+    log_error("cannot start a subagent", begun.error(),
+              {{"task_id", task_id}, {"trace_id", trace_id.value_or("")}});
     Subagent lost;
     lost.task_id = task_id;
     lost.chat_id = self->chat_id;
@@ -133,26 +140,58 @@ Task<void> Crew::run_subagent(std::string task_id) {
   co_await end_subagent(*std::move(begun), std::move(outcome), self->timed_out);
 }
 
-/// Stops it, but for the time in which a person was asked: that was not its own, and while a question waits
-/// nothing is over.
+namespace {
+
+/// What a person was asked by a member: questions, and approvals that its program waits for. (While an
+/// approval of our own tools waits, the clock stands still.)
+struct AskedOf {
+  std::vector<inbox::Question> questions;
+  std::vector<approvals::Approval> approvals;
+  Duration time_open(Time from, Time to) const {
+    std::vector<std::pair<Time, Time>> spans;
+    for (const auto& one : questions) spans.emplace_back(one.asked_at, one.answered_at.value_or(to));
+    for (const auto& one : approvals) spans.emplace_back(one.requested_at, one.decided_at.value_or(to));
+    return inbox::time_open(std::move(spans), from, to);
+  }
+  /// The same, without the pauses of the limit: in those its time did not go on.
+  Duration time_asking(Time from, Time to, const auto& pauses) const {
+    auto asking = time_open(from, to);
+    for (auto [begin, end] : pauses) asking -= time_open(begin, std::min(end, to));
+    return asking;
+  }
+};
+
+}  // namespace
+
+/// Stops it, but for the time in which a person was asked: that was not its own, and while a question or an
+/// approval waits nothing is over.
 Task<void> Crew::end_of_time(std::string task_id) {
   auto self = find_active(task_id);
   auto passed_at = loop_.clock().wall();
   while (self && self->limit) {
-    auto questions = co_await read_with_retry(
-        loop_, store_,
-        [member = members::kept_member_id(task_id), since = self->began](Reader& reader)
-            -> Result<std::vector<inbox::Question>> { return inbox::asked_by(reader, member, since); });
-    if (!self->limit || !questions) co_return;
-    auto open = std::ranges::find(*questions, inbox::Status::pending, &inbox::Question::status);
-    if (open == questions->end()) {
-      auto more = inbox::time_open(*questions, self->began, passed_at) - self->asking;
-      self->asking = inbox::time_open(*questions, self->began, loop_.clock().wall());
+    auto asked = co_await read_with_retry(loop_, store_,
+                                          [member = members::kept_member_id(task_id), chat = self->chat_id,
+                                           since = self->began](Reader& reader) -> Result<AskedOf> {
+                                            return AskedOf{inbox::asked_by(reader, member, since),
+                                                           approvals::waits_of(reader, chat, member, since)};
+                                          });
+    if (!self->limit || !asked) co_return;
+    auto question = std::ranges::find(asked->questions, inbox::Status::pending, &inbox::Question::status);
+    auto approval = std::ranges::find_if(asked->approvals,
+                                         [](const approvals::Approval& one) { return is_open(one.state); });
+    if (question != asked->questions.end()) {
+      auto answered = co_await inbox_.wait_for_answer(question->id, 24h);
+      if (!answered) co_await loop_.sleep(1s);
+    } else if (approval != asked->approvals.end()) {
+      auto decided =
+          co_await approvals_.wait_while(approval->id, approval->state, approval->context.size(), 24h);
+      if (!decided) co_await loop_.sleep(1s);
+    } else {
+      auto more = asked->time_asking(self->began, passed_at, self->limit->pauses()) - self->asking;
+      self->asking = asked->time_asking(self->began, loop_.clock().wall(), self->limit->pauses());
       if (more <= Duration(0)) co_return stop_subagent(task_id, true);
       co_return self->limit->extend(more);
     }
-    auto answered = co_await inbox_.wait_for_answer(open->id, 24h);
-    if (!answered) co_await loop_.sleep(1s);
   }
 }
 
@@ -260,6 +299,11 @@ Task<void> Crew::run_turn(std::string chat_id) {
     co_return;
   }
   update_files(chat_id);
+  // What it does now, not what its first turn was about.
+  auto word = co_await read_with_retry(loop_, store_,
+                                       [chat_id](Reader& reader) -> Result<std::optional<std::string>> {
+                                         return last_word_of(reader, chat_id);
+                                       });
   Thread thread{.id = chat->id,
                 .chat_id = chat->id,
                 .agent = chat->agent,
@@ -274,7 +318,7 @@ Task<void> Crew::run_turn(std::string chat_id) {
                 .tools = chat->tools,
                 .disallowed_tools = chat->disallowed_tools,
                 .requires_approval = chat->requires_approval,
-                .task = chat->title,
+                .task = word && *word ? **word : chat->title,
                 .max_turns = chat->max_turns,
                 .chain = {"user", chat->agent},
                 .is_primary = true,

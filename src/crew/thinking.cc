@@ -13,25 +13,25 @@ namespace cru::crew {
 namespace {
 
 constexpr Duration between_pieces = std::chrono::milliseconds(100);
-constexpr int64_t max_again = 1000;
 
 }  // namespace
 
 /// What an agent says while it says it: `chat.text` events, the first piece at once, then at most ten a
 /// second. Once closed it tells nothing more: the whole text comes with the entry.
 struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech> {
-  Speech(Loop& l, Store& s, std::string chat, std::string task, int64_t number, std::string run_id,
+  Speech(Loop& l, Store& s, const Thread& thread, int64_t number, std::string run_id,
          std::set<std::string> already)
       : loop(l),
         store(s),
-        chat_id(std::move(chat)),
-        task_id(std::move(task)),
+        chat_id(thread.chat_id),
+        task_id(thread.is_primary ? std::string() : thread.id),
+        trace_id(thread.trace_id),
         n(number),
         run(std::move(run_id)),
         noted(std::move(already)) {}
   Loop& loop;
   Store& store;
-  const std::string chat_id, task_id;
+  const std::string chat_id, task_id, trace_id;
   const int64_t n;        ///< of the entry that is coming
   const std::string run;  ///< of a mind that is a program
   std::set<std::string> noted;
@@ -39,9 +39,12 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
   std::string waiting_text;
   Spent spent_in_vain;
   std::string resume;  ///< of a program that may come to no answer
+  std::function<void(bool)> hold;
   bool telling = false, closed = false;
 
-  json::object about() const { return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}, {"n", n}}; }
+  json::object about() const {
+    return {{"chat_id", chat_id}, {"task_id", json_or_null(task_id)}, {"n", n}, {"trace_id", trace_id}};
+  }
   void text(std::string_view more) override {
     if (closed) return;
     waiting_text += more;
@@ -72,16 +75,20 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
     spent_in_vain.add(Spent{usage, cost_usd});
   }
   void resumable(const std::string& conversation) override { resume = conversation; }
+  void waiting_for_budget(bool waits) override { hold(waits); }
   void emit(std::string type, json::object data) {
     if (!closed) loop.spawn(write(store, {std::move(type), chat_id, std::move(data)}));
   }
 
+  static json::object about(const NewEvent& event) {
+    return {{"chat", event.entity}, {"trace_id", text_or(event.data, "trace_id")}};
+  }
   static Task<void> write(Store& store, NewEvent event) {
     auto written = co_await store.write([event](Tx& tx) -> Result<> {
       tx.emit(event);
       return {};
     });
-    if (!written) log_error("cannot write an event", written.error());
+    if (!written) log_error("cannot write an event", written.error(), about(event));
   }
   static Task<void> write_use(Store& store, Entry note, std::string chat_id, NewEvent event) {
     auto written = co_await store.write([note, chat_id, event](Tx& tx) -> Result<> {
@@ -89,7 +96,7 @@ struct Crew::Speech final : minds::Listener, std::enable_shared_from_this<Speech
       tx.emit(event);
       return {};
     });
-    if (!written) log_error("cannot note the use of a tool", written.error());
+    if (!written) log_error("cannot note the use of a tool", written.error(), about(event));
   }
   static Task<void> tell(std::shared_ptr<Speech> self) {
     while (!self->closed && !self->waiting_text.empty()) {
@@ -107,7 +114,6 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
   // Whoever stops this thread stops those it waits for.
   Stop::Listener stopping(
       active->stop, [this, id = thread.id] { loop_.spawn(cancel_children(id, std::string(turn_stopped))); });
-  auto again = thread.again;
   for (int64_t calls = 0;;) {
     auto entries = co_await read_with_retry(
         loop_, store_,
@@ -132,18 +138,19 @@ Task<Result<std::string>> Crew::converse(Thread thread, ActiveThreadPtr active) 
       case Next::use_tools:
         done = co_await use_tools(thread, active, entries->back());
         break;
-      case Next::think:
+      case Next::think: {
         if (calls++ >= most)
           co_return fail(minds::mind_failure(Code::timed_out, "turn_limit",
                                              fmt::format("reached the limit of {} replies", most),
                                              "give it a smaller task, or raise maxTurns in its definition"));
+        auto again = thread.again;
         done = co_await think(thread, active, {*entries, std::move(noted), next_n});
         // A reply that begins again later is still the same one.
         if (thread.again > again && thread.again < max_again) --calls;
-        again = thread.again;
         if (!done && thread.reflection.enabled && !active->stop.requested())
           co_return co_await keep_best(std::move(thread), *std::move(entries), std::move(done.error()));
         break;
+      }
     }
     if (!done) co_return fail(std::move(done.error()));
   }
@@ -182,6 +189,7 @@ Task<Result<>> Crew::think(Thread& thread, ActiveThreadPtr active, SoFar so_far)
                          .max_turns = thread.max_turns};
   request.account = accounts_.of(thread.chat_id);
   request.payer = payer_of(thread.chat_id, thread.id, thread.parent);
+  request.payer.chain = thread.chain;
   // Its program has been told the task in the conversation that it goes on with.
   if (thread.is_interrupted && !thread.resume.empty() && choice->mind->is_program())
     request.messages.push_back(saying("You were interrupted. Go on where you stopped."));
@@ -202,8 +210,8 @@ Task<Result<>> Crew::think(Thread& thread, ActiveThreadPtr active, SoFar so_far)
     request.follows = *owned;
   }
   auto speech =
-      std::make_shared<Speech>(loop_, store_, thread.chat_id, thread.is_primary ? std::string() : thread.id,
-                               so_far.next_n, run_id, std::move(so_far.noted));
+      std::make_shared<Speech>(loop_, store_, thread, so_far.next_n, run_id, std::move(so_far.noted));
+  speech->hold = [this, id = thread.id, active](bool is_held) { hold(id, *active, is_held); };
   auto reply = co_await ask_mind(thread, *choice, std::move(request), std::to_string(so_far.next_n), *speech,
                                  active->stop);
   speech->closed = true;
@@ -215,7 +223,10 @@ Task<Result<>> Crew::think(Thread& thread, ActiveThreadPtr active, SoFar so_far)
   thread.is_interrupted = false;
   auto recorded =
       co_await record_reply(thread, *choice, *std::move(reply), active->wasted, std::move(run_id));
-  if (recorded) active->wasted = {};
+  if (recorded) {
+    active->wasted = {};
+    thread.again = 0;
+  }
   co_return recorded;
 }
 
@@ -226,6 +237,7 @@ template <class T>
 void note_reply(T& record, const minds::Choice& choice, const minds::Reply& reply, const Spent& wasted) {
   record.spent.add(reply);
   record.spent.add(wasted);
+  record.again = 0;
   record.provider = choice.provider.name;
   if (!reply.model_version.empty()) record.model_version = reply.model_version;
   if (!reply.resume.empty()) record.resume = reply.resume;

@@ -16,6 +16,7 @@ constexpr std::string_view wire_type = "cru";
 void keep_member(Tx& tx, const Chat& chat) {
   auto id = members::kept_member_id(chat.id);
   if (chat.kind != Kind::chat) return;
+  (void)budgets::draw_from(tx, id, {"chat:" + chat.id}, {});
   if (members::find_member(tx, id)) return members::resume_member(tx, id);
   auto added = members::add_kept_member(tx, members::KeptBy::thread, chat.id,
                                         {.id = {},
@@ -43,7 +44,9 @@ Result<> add_subagent_member(Tx& tx, const Subagent& subagent, const std::string
                                          .agent_type = std::string(wire_type),
                                          .doing = title_of(subagent.task)});
   if (!added) return fail(std::move(added.error()));
-  return {};
+  budgets::Payer above{.member = parent};
+  if (subagent.parent != subagent.chat_id) above.runs.push_back(subagent.parent);
+  return budgets::draw_from(tx, added->id, {"run:" + subagent.task_id, "chat:" + subagent.chat_id}, {above});
 }
 
 }  // namespace cru::crew

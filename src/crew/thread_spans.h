@@ -4,8 +4,7 @@
 /// after a restart belongs to those that were told before it.
 #include "approvals/approval.h"
 #include "crew/chat.h"
-#include "minds/minds_service.h"
-#include "platform/telemetry/span.h"
+#include "minds/observed_mind.h"
 
 namespace cru::crew {
 
@@ -15,27 +14,15 @@ std::string turn_span_id(const std::string& chat_id, int64_t turn);
 std::string reply_span_id(const std::string& thread, std::string_view what);
 std::string use_span_id(const std::string& thread, const std::string& use);
 
-/// Whose work a span is part of.
-struct SpanOwner {
-  TraceContext context;
-  std::string agent, agent_id, chat_id;
-};
-
 /// `invoke_agent NAME`, of a subagent that is over.
 telemetry::Span span_of(const Subagent& subagent);
 /// The same of a chat's turn, with what was spent in it.
 telemetry::Span span_of_turn(const Chat& chat, Time began, Time ended, const Failure& failure,
                              const minds::Usage& spent);
-/// `chat MODEL`: a reply of a model; of a program that is a mind `invoke_agent PROGRAM`.
-telemetry::Span span_of_reply(const SpanOwner& owner, std::string span_id, const minds::Choice& choice,
-                              const Result<minds::Reply>& reply, Time began, Time ended);
 /// `execute_tool NAME`.
-telemetry::Span span_of_use(const SpanOwner& owner, const std::string& thread, const minds::ToolUse& use,
-                            std::string error_type, Time began, Time ended);
+telemetry::Span span_of_use(const minds::SpanOwner& owner, const std::string& thread,
+                            const minds::ToolUse& use, std::string error_type, Time began, Time ended);
 /// `await_approval NAME`: from the request to the decision.
 telemetry::Span span_of_wait(const TraceContext& owner, const approvals::Approval& approval, Time now);
-
-/// What the conventions call the provider.
-std::string provider_name(const minds::Provider& provider);
 
 }  // namespace cru::crew

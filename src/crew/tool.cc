@@ -150,31 +150,42 @@ Result<> check_integer(std::string_view field, const json::object& schema, const
   return {};
 }
 
-Result<> check_texts(std::string_view field, const json::object& schema, const json::value& value) {
+Result<> check_field(std::string_view field, const json::object& schema, const json::value& value);
+
+Result<> check_list(std::string_view field, const json::object& schema, const json::value& value) {
   const auto* list = value.if_array();
   const auto* items = object_at(schema, "items");
-  if (!list || !items) return refuse(field, "must be a list of strings");
+  if (!list)
+    return refuse(
+        field, items && text_or(*items, "type") == "string" ? "must be a list of strings" : "must be a list");
   auto count = static_cast<int64_t>(list->size());
   if (count < int_or(schema, "minItems")) return refuse(field, "is empty");
   if (auto most = int_or(schema, "maxItems", 1024); count > most)
     return refuse(field, fmt::format("has more than {} entries", most));
-  for (int64_t i = 0; i < count; ++i)
-    if (auto good = check_text(fmt::format("{}[{}]", field, i), *items, list->at(static_cast<size_t>(i)));
+  for (int64_t i = 0; items && i < count; ++i)
+    if (auto good = check_field(fmt::format("{}[{}]", field, i), *items, list->at(static_cast<size_t>(i)));
         !good)
       return good;
   return {};
 }
 
 Result<> check_field(std::string_view field, const json::object& schema, const json::value& value) {
+  if (const auto* choices = array_at(schema, "enum");
+      choices && std::ranges::find(*choices, value) == choices->end())
+    return refuse(field, fmt::format("must be one of {}", to_text(*choices)));
   auto type = text_or(schema, "type");
   if (type == "string") return check_text(field, schema, value);
   if (type == "integer") return check_integer(field, schema, value);
-  if (type == "array") return check_texts(field, schema, value);
+  if (type == "array") return check_list(field, schema, value);
+  if (type == "number" && !value.is_number()) return refuse(field, "must be a number");
+  if (type == "object" && !value.is_object()) return refuse(field, "must be an object");
   if (type == "boolean" && !value.is_bool()) return refuse(field, "must be true or false");
   return {};
 }
 
-Result<> check_input(const json::object& schema, const json::object& input) {
+}  // namespace
+
+Result<> check_fields(const json::object& schema, const json::object& input) {
   static const json::object none;
   const auto* properties = object_at(schema, "properties");
   if (!properties) properties = &none;
@@ -197,8 +208,6 @@ Result<> check_input(const json::object& schema, const json::object& input) {
   return {};
 }
 
-}  // namespace
-
 std::span<const Tool> tools() { return table; }
 
 const Tool* find_tool(std::string_view name) {
@@ -214,7 +223,7 @@ Result<> check_call(const Tool& tool, const definitions::Permissions& granted, c
                 {}, "continue without it, or explain in your report why you need it");
   auto schema = parse_json(tool.schema);
   CRU_ASSERT(schema && schema->is_object());
-  return check_input(schema->get_object(), input);
+  return check_fields(schema->get_object(), input);
 }
 
 namespace {

@@ -33,6 +33,10 @@ const Tool* find_tool(std::string_view name);
 /// Errors: forbidden naming the permission and those it has; invalid_argument naming the field.
 Result<> check_call(const Tool& tool, const definitions::Permissions& granted, const json::object& input);
 
+/// Whether the input has only fields of the schema, each as the schema wants it, and all that it must have.
+/// Errors: invalid_argument naming the field.
+Result<> check_fields(const json::object& schema, const json::object& input);
+
 /// Whether a definition's lists leave this tool in: `tools` (none: all) and `disallowed`, in our words or in
 /// Claude Code's (Read, Edit, Bash, Task, …). What only reads notes is always in.
 bool is_among(const Tool& tool, const std::vector<std::string>& tools,

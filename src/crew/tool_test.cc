@@ -54,6 +54,29 @@ TEST(Gate, LetsTheBaselineReadAndSearch) {
   EXPECT_TRUE(check("spawn_agent", baseline, R"({"agent":"a","task":"t","permissions":["FilesystemRead"]})"));
 }
 
+TEST(Gate, ChecksWhateverASchemaSays) {
+  auto schema = parse_json(R"({"properties":{"kind":{"type":"string","enum":["a","b"]},
+"counts":{"type":"array","maxItems":2,"items":{"type":"integer","minimum":1}},
+"lists":{"type":"array","items":{"type":"array","items":{"type":"string"}}},"anything":{"type":"array"},
+"share":{"type":"number"},"more":{"type":"object"}}})")
+                    ->as_object();
+  auto reason = [&](std::string_view input) {
+    auto good = check_fields(schema, parse_json(input)->as_object());
+    return good ? std::string() : good.error().message;
+  };
+  EXPECT_EQ(
+      reason(R"({"kind":"b","counts":[1,2],"lists":[["x"],[]],"anything":[1,"x"],"share":0.5,"more":{}})"),
+      "");
+  EXPECT_EQ(reason(R"({"kind":"c"})"), R"(kind must be one of ["a","b"])");
+  EXPECT_EQ(reason(R"({"counts":["x"]})"), "counts[0] must be an integer");
+  EXPECT_EQ(reason(R"({"counts":[1,0]})").find("counts[1] must be from 1"), 0u);
+  EXPECT_EQ(reason(R"({"counts":[1,2,3]})"), "counts has more than 2 entries");
+  EXPECT_EQ(reason(R"({"counts":1})"), "counts must be a list");
+  EXPECT_EQ(reason(R"({"lists":[["x"],[1]]})"), "lists[1][0] must be a string");
+  EXPECT_EQ(reason(R"({"share":"x"})"), "share must be a number");
+  EXPECT_EQ(reason(R"({"more":[]})"), "more must be an object");
+}
+
 TEST(Gate, NamesTheFieldAndTheReason) {
   EXPECT_EQ(refusal("read_file", "{}").message, "path is missing");
   EXPECT_EQ(refusal("read_file", R"({"path":1})").message, "path must be a string");

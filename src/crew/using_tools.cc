@@ -1,5 +1,6 @@
 // The tools that an agent asks for, each through the gate, each at most once.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -53,9 +54,33 @@ std::string in_words(const Error& error) {
 }
 
 /// The gate, for what this thread's agent may use: its permissions, and its definition's own lists.
+namespace {
+
+/// Whether a call leaves a command behind that is run later: where work is verified by one.
+bool holds_command(std::string_view name, const json::object& input) {
+  const auto* verify = input.if_contains("verify");
+  return name == "submit_work" && verify && !verify->is_null();
+}
+
+}  // namespace
+
 Result<> Crew::may_use(const Thread& thread, std::string_view name, const json::object& input) {
   const auto* tool = find_tool(name);
-  if (!tool) return {};  // another room's, which has its own gate, or none at all
+  // Another room's has its own gate, but it does not know who must ask.
+  if (!tool && !holds_command(name, input)) return {};
+  if (!tool) {
+    // It is run when the work is done, by whomever: then nobody could be asked, so who must ask leaves none.
+    if (!is_among(*find_tool("run_command"), thread.tools, thread.disallowed_tools))
+      return fail(Code::forbidden,
+                  fmt::format("verify: run_command is not among the tools of agent {}", thread.agent),
+                  "verify", "submit the work without a verify command");
+    if (thread.requires_approval.empty()) return {};
+    return fail(Code::forbidden,
+                fmt::format("verify: agent {} requires approval for {}, and nobody could be asked when the "
+                            "command is run",
+                            thread.agent, fmt::join(thread.requires_approval, ", ")),
+                "verify", "submit the work without a verify command, or ask the user to submit it");
+  }
   if (!is_among(*tool, thread.tools, thread.disallowed_tools))
     return fail(Code::forbidden, fmt::format("{} is not among the tools of agent {}", name, thread.agent));
   return check_call(*tool, thread.permissions, input);
@@ -71,11 +96,14 @@ Task<Result<Subagent>> Crew::queue_spawn_of(const Thread& thread, ActiveThreadPt
     co_return fail(std::move(allowed.error()));
   if (is_gated(thread, use.name)) {
     auto given = co_await wait_for_approval(thread, active, use, std::move(said));
-    if (given)
-      given =
-          co_await approvals_.decide(given->id, approvals::Use{given->digest});  // once, whatever comes of it
     if (!given) co_return fail(std::move(given.error()));
     use.input = given->proposal().input;
+    auto used = co_await write_with_retry(  // once, whatever comes of it
+        loop_, store_, [thread, approval = *std::move(given), at = approvals_.now()](Tx& tx) -> Result<> {
+          return use_approval(tx, thread.id, thread.chat_id, approval, at);
+        });
+    approvals_.notify();
+    if (!used) co_return fail(std::move(used.error()));
   }
   Place place{.parent = std::move(parent),
               .chat_id = thread.chat_id,
@@ -111,16 +139,18 @@ Task<Result<>> Crew::queue_spawns(const Thread& thread, ActiveThreadPtr active, 
 }
 
 Task<minds::ToolResult> Crew::spawn_result(ActiveThreadPtr active, std::string thread, std::string use_id) {
-  auto child = co_await read_with_retry(loop_, store_,
-                                        [thread, use_id](Reader& reader) -> Result<std::optional<Subagent>> {
-                                          return find_child(reader, thread, use_id);
-                                        });
-  if (!child || !*child) co_return minds::ToolResult{use_id, "cancelled before it started", true};
+  using Spawned = std::pair<std::optional<Subagent>, std::optional<approvals::Approval>>;
+  auto spawned = co_await read_with_retry(loop_, store_, [thread, use_id](Reader& reader) -> Result<Spawned> {
+    return Spawned(find_child(reader, thread, use_id), approvals::find_of_use(reader, thread, use_id));
+  });
+  if (!spawned || !spawned->first) co_return minds::ToolResult{use_id, "cancelled before it started", true};
+  const auto& [child, approval] = *spawned;
   if (active->limit) active->limit->pause();  // waiting for others is not its own time
-  auto ended = co_await wait_for((*child)->task_id, std::chrono::hours(24 * 365));
+  auto ended = co_await wait_for(child->task_id, std::chrono::hours(24 * 365));
   if (active->limit) active->limit->resume();
   if (!ended) co_return minds::ToolResult{use_id, in_words(ended.error()), true};
-  co_return minds::ToolResult{use_id, result_of(*ended), ended->status != Status::completed};
+  auto text = approval ? acknowledge(*approval, result_of(*ended)) : result_of(*ended);
+  co_return minds::ToolResult{use_id, std::move(text), ended->status != Status::completed};
 }
 
 Task<Result<>> Crew::use_tools(const Thread& thread, ActiveThreadPtr active, Entry asked) {
@@ -186,7 +216,8 @@ Task<minds::ToolResult> Crew::use_tool(const Thread& thread, ActiveThreadPtr act
                     {"task_id", thread.is_primary ? json::value(nullptr) : json::value(thread.id)},
                     {"agent", thread.agent},
                     {"name", use.name},
-                    {"summary", bounded(to_text(use.input), 300, "")}};
+                    {"summary", bounded(to_text(use.input), 300, "")},
+                    {"trace_id", thread.trace_id}};
   auto begun = co_await write_with_retry(
       loop_, store_,
       [thread, repeatable, id = use.id, told, approval, at = approvals_.now()](Tx& tx) -> Result<> {

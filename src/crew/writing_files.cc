@@ -1,6 +1,7 @@
 // The files of chats, made from the rows: one writer a chat at a time.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "approvals/approval_table.h"
@@ -20,6 +21,7 @@ struct Rows {
   std::vector<Subagent> subagents;
   std::vector<Entry> entries;
   std::vector<approvals::Approval> approvals;
+  int64_t asked = 0;  ///< approvals in all
 };
 
 Result<> write_chat_files(const std::string& root, const Rows& rows, int64_t queue_depth) {
@@ -32,7 +34,8 @@ Result<> write_chat_files(const std::string& root, const Rows& rows, int64_t que
   if (!now || text != *now)
     if (auto written = write_file(session, text); !written) return written;
   // For people and for git: one member a line.
-  auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth, rows.approvals));
+  auto left_out = std::max<int64_t>(rows.asked - static_cast<int64_t>(rows.approvals.size()), 0);
+  auto metadata = to_lines(render_metadata(rows.chat, rows.subagents, queue_depth, rows.approvals, left_out));
   auto file = folder + "/metadata.json";
   if (auto old = read_file(file); old && *old == metadata) return {};
   return write_file(file, metadata);
@@ -57,14 +60,17 @@ Task<void> Crew::write_chat_folder(std::string chat_id) {
       auto chat = find_chat(reader, chat_id);
       if (!chat) return fail(Code::not_found, "the chat was deleted");
       return Rows{*std::move(chat), subagents_of(reader, chat_id), entries_of(reader, chat_id, have),
-                  approvals::list_of_chat(reader, chat_id)};
+                  approvals::list_of_chat(reader, chat_id), approvals::count_of_chat(reader, chat_id)};
     });
     if (!rows) break;
+    auto trace_id = rows->chat.trace_id;
     auto written =
         co_await pool_.run([root = options_.root, rows = *std::move(rows), depth = queue_.waiting(chat_id)] {
           return write_chat_files(root, rows, depth);
         });
-    if (!written) log_error("cannot write the files of a chat", written.error(), {{"chat", chat_id}});
+    if (!written)
+      log_error("cannot write the files of a chat", written.error(),
+                {{"chat", chat_id}, {"trace_id", trace_id}});
   }
   file_writers_.erase(chat_id);
   files_written_.notify();

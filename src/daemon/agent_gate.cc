@@ -33,7 +33,8 @@ std::optional<Permission> needed_for(const api::Operation& row) {
 
 Result<> check_agent(const api::Operation& row, const definitions::Permissions& granted) {
   if (is_one_of(open_rows, row.name)) return {};
-  if (!row.is_coordination)
+  // A thread's run would reach its siblings, too, by the chat that they share.
+  if (!row.is_coordination || row.name == "cancel_subagent")
     return fail(Code::forbidden, fmt::format("{} is not available to agents of the crew", row.name), "",
                 "use your own tools, or ask the user");
   auto needs = needed_for(row);

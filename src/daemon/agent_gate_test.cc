@@ -32,8 +32,8 @@ TEST(AgentGate, CoordinationNeedsTheDatabasesPermissions) {
 }
 
 TEST(AgentGate, NothingOfRunsAndChatsIsForAgentsOfTheCrew) {
-  for (auto name :
-       {"start_run", "kill_run", "list_runs", "get_chat", "list_chats", "send_message", "offer_key"})
+  for (auto name : {"start_run", "kill_run", "list_runs", "get_chat", "list_chats", "send_message",
+                    "offer_key", "cancel_subagent"})
     EXPECT_FALSE(check_agent(row(name), Permissions::all())) << name;
 }
 

@@ -55,6 +55,8 @@ struct Config {
   /// Live agents.
   struct Live {
     autonomy::Pace pace;
+    Duration paid_idle = 5min;
+    int64_t paid_thoughts = 12;
     Duration instinct = 600ms;
     int64_t hearing = 8;
     int64_t max_concurrent_thoughts = 4;
@@ -67,6 +69,7 @@ struct Config {
     Duration duration = 5min;
     std::string keyword = "[CONVERSATION_END]";
     std::string on_restart = "resume";  ///< or "end"
+    Duration agents_stay = 10min;
   };
   AutoMode auto_mode;
   std::vector<std::string> warnings;

@@ -2,10 +2,24 @@
 // one waits: the section `notify`. Both of the user's own file only.
 #include <fmt/format.h>
 
+#include "api/operation.h"
+#include "base/text.h"
+#include "crew/tool.h"
 #include "daemon/config_reader.h"
+#include "definitions/definition.h"
 #include "platform/net/web_client.h"
 
 namespace cru::daemon {
+namespace {
+
+/// One of ours, of another room's, or of an agent program.
+bool is_name_of_tool(std::string_view name) {
+  return crew::find_tool(name) || api::find_operation(name) || definitions::permission_of_tool(name) ||
+         name.starts_with("mcp__") ||
+         cru::is_one_of(name, {"Task", "Agent", "apply_patch", "shell", "exec_command"});
+}
+
+}  // namespace
 
 void ConfigReader::approval_timeout(const YamlNode& node, const std::string& path, approvals::Timeout& into) {
   if (node.kind == YamlNode::Kind::scalar && node.text == "none") {
@@ -38,6 +52,7 @@ void ConfigReader::approval_rules(const YamlNode& node, const std::string& path)
          {"on_timeout",
           [&](auto& n, auto& p) { on_timeout(n, p, rule.on_timeout.emplace(approvals::OnTimeout::abort)); }},
          {"can_be_undone", [&](auto& n, auto& p) { boolean(n, p, rule.can_be_undone); }}});
+    rule.is_tool = is_name_of_tool(rule.action);
   }
   config_.approvals.rules = std::move(rules);
 }

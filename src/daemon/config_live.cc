@@ -40,6 +40,16 @@ void ConfigReader::live(const YamlNode& node, const std::string& path) {
   auto& pace = config_.live.pace;
   section(node, path,
           {{"idle_time", time(100ms, 24h, pace.idle)},
+           {"paid_idle_time",
+            [this](auto& n, auto& p) {
+              // A repository must not make agents think more often than the user pays for.
+              if (is_from_user(n, p)) duration_within(n, p, 100ms, 24h, config_.live.paid_idle);
+            }},
+           {"paid_thoughts",
+            [this](auto& n, auto& p) {
+              if (is_from_user(n, p))
+                integer(n, p, 0, 1000, [this](int64_t value) { config_.live.paid_thoughts = value; });
+            }},
            {"listening_time", time(0ms, 1min, pace.listening)},
            {"think_timeout", time(100ms, 24h, pace.think_timeout)},
            {"max_retry_delay", time(100ms, 24h, pace.max_pause)},
@@ -59,6 +69,7 @@ void ConfigReader::auto_mode(const YamlNode& node, const std::string& path) {
       node, path,
       {{"duration", [&, this](auto& n, auto& p) { duration_within(n, p, 1ms, 24h, mode.duration); }},
        {"keyword", [this](auto& n, auto& p) { keyword(n, p); }},
+       {"agents_stay", [&, this](auto& n, auto& p) { duration_within(n, p, 1s, 8760h, mode.agents_stay); }},
        {"on_restart", [&, this](auto& n, auto& p) { choice(n, p, {"resume", "end"}, mode.on_restart); }}});
 }
 
@@ -69,7 +80,7 @@ void ConfigReader::keyword(const YamlNode& node, const std::string& path) {
   text(node, path, value);
   if (problems.size() != before) return;
   if (value.size() < 4 || value.size() > 64 || value.contains(' ') || value.contains('\n'))
-    return problem(node, path, "must be a text of 4 to 64 bytes without blanks");
+    return problem(node, path, "must be a string of 4 to 64 bytes without blanks");
   config_.auto_mode.keyword = value;
 }
 

@@ -89,6 +89,8 @@ void add_approvals(Settings& out, const approvals::Policy& policy) {
 
 void add_live(Settings& out, const Config::Live& live) {
   out.add("live.idle_time", live.pace.idle);
+  out.add("live.paid_idle_time", live.paid_idle);
+  out.add("live.paid_thoughts", live.paid_thoughts);
   out.add("live.listening_time", live.pace.listening);
   out.add("live.think_timeout", live.pace.think_timeout);
   out.add("live.max_retry_delay", live.pace.max_pause);
@@ -145,6 +147,7 @@ json::array settings_of(const Config& config) {
   out.add("usage_limits.when_over", json::value(config.after_usage_limit));
   add_live(out, config.live);
   out.add("auto_mode.duration", config.auto_mode.duration);
+  out.add("auto_mode.agents_stay", config.auto_mode.agents_stay);
   out.add("auto_mode.keyword", json::value(config.auto_mode.keyword));
   out.add("auto_mode.on_restart", json::value(config.auto_mode.on_restart));
   for (const auto& [name, model] : config.minds.models) add_model(out, model);

@@ -231,6 +231,24 @@ crew:
   EXPECT_EQ(text_or(setting(*config, "providers.house.allow_plain_http"), "source"), "c.yaml:9");
 }
 
+TEST(Config, KnowsWhichTermsOfApprovalsAreATools) {
+  auto config = apply(R"(
+approvals:
+  rules:
+    - {action: run_command, on_timeout: approve}
+    - {action: submit_work, on_timeout: approve}
+    - {action: Bash, on_timeout: approve}
+    - {action: mcp__db__query, on_timeout: approve}
+    - {action: apply_patch, on_timeout: approve}
+    - {action: deploy, on_timeout: approve}
+    - {agent: careful, on_timeout: approve}
+)");
+  ASSERT_TRUE(config) << config.error().message;
+  std::vector<bool> are_tools;
+  for (const auto& rule : config->approvals.rules) are_tools.push_back(rule.is_tool);
+  EXPECT_EQ(are_tools, (std::vector<bool>{true, true, true, true, true, false, false}));
+}
+
 TEST(Config, RefusesBadSettingsOfMindsAndTheCrew) {
   EXPECT_EQ(problems("crew:\n"
                      "  result_limit: 1023\n"

@@ -68,6 +68,13 @@ json::object CoordinationTools::schema(const std::string& name) const {
   return row ? api::input_schema(*row) : json::object();
 }
 
+Result<> CoordinationTools::check(const std::string& name, const json::object& input) const {
+  const auto* row = find_row(name);
+  if (!row) return fail(Code::not_found, fmt::format("unknown tool: {}", name));
+  auto checked = api::check_input(*row, input);
+  return checked ? Result<>() : fail(std::move(checked.error()));
+}
+
 Task<Result<std::string>> CoordinationTools::call(crew::ToolCall call) {
   const auto* row = find_row(call.name);
   if (!row) co_return fail(Code::not_found, fmt::format("unknown tool: {}", call.name));

@@ -15,6 +15,7 @@ class CoordinationTools final : public crew::ExternalTools {
   bool reads_only(const std::string& name) const override;
   std::optional<definitions::Permission> needs(const std::string& name) const override;
   json::object schema(const std::string& name) const override;
+  Result<> check(const std::string& name, const json::object& input) const override;
   Task<Result<std::string>> call(crew::ToolCall call) override;
   Task<void> thread_ended(std::string thread) override;
 

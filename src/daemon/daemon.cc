@@ -5,8 +5,8 @@
 #include <charconv>
 #include <csignal>
 
-#include "daemon/budgets.h"
 #include "daemon/caller.h"
+#include "daemon/connection_limits.h"
 #include "daemon/engine.h"
 #include "daemon/losses.h"
 #include "daemon/ports.h"
@@ -70,9 +70,11 @@ void tell_port(const Arguments& typed, const Config& config, uint16_t port) {
                   *config.port, origin == config.origins.end() ? "daemon.port" : origin->second, port));
 }
 
-Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::Project& project) {
+Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::Project& project,
+                                                        KeptStateFolder& state) {
   auto migrations = all_migrations();
-  auto store = sqlite::SqliteStore::open(loop, database_path(project), migrations);
+  auto keep_folder = [&state, root = project.root] { return state.keep(root, ".coven"); };
+  auto store = sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder);
   if (store || store.error().details.find("damaged") == std::string::npos) return store;
   auto aside = set_database_aside(project, loop.clock().wall());
   if (!aside) return fail(aside.error());
@@ -81,7 +83,7 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
                fmt::format("the database was damaged when the daemon started: what it held is lost, "
                            "and what is left of it is {}",
                            *aside));
-  return sqlite::SqliteStore::open(loop, database_path(project), migrations);
+  return sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder);
 }
 
 /// The daemon while it lives: built in this order, taken down in the reverse one.
@@ -95,7 +97,7 @@ class Daemon {
         state_(std::move(state)) {}
 
   Result<> start() {
-    auto lock = take_project(project_, state_.folder);
+    auto lock = state_.with([&](StateFolder& held) { return take_project(project_, held.folder); });
     if (!lock) return fail(lock.error());
     lock_ = *std::move(lock);
     has_lock_ = true;
@@ -114,7 +116,7 @@ class Daemon {
     tell_port(arguments_, config_, port);
     tell_missing_folders(traces_);
     save_database(project_, traces_, loop_.clock().wall());
-    auto store = open_store(loop_, project_);
+    auto store = open_store(loop_, project_, state_);
     if (!store) return fail(store.error());
     store_ = *std::move(store);
     exporter_ = make_exporter(loop_, whole_environment());
@@ -128,7 +130,7 @@ class Daemon {
       loop_.spawn(exporter_->run());
     }
     engine_->bind(std::move(facts));
-    auto budgets = budgets_for(raise_descriptor_limit());
+    auto limits = connection_limits(raise_descriptor_limit());
     identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
                                                  engine_->pairings(), port, *token);
     edge_ = std::make_unique<edges::HttpEdge>(
@@ -138,11 +140,11 @@ class Daemon {
             .port = port,
             .version = CRU_VERSION,
             .project = project_.root,
-            .server = {.connections = budgets.web,
-                       .unix_connections = budgets.people,
-                       .strangers = budgets.strangers,
+            .server = {.connections = limits.web,
+                       .unix_connections = limits.people,
+                       .strangers = limits.strangers,
                        .shows_nothing = edges::is_open_to_all},
-            .live = {.clients = budgets.sockets}},
+            .live = {.clients = limits.sockets}},
         [this](const http::Peer& peer, const http::Request& request) {
           return identity_->identify(peer, request);
         });
@@ -151,7 +153,7 @@ class Daemon {
         [this](http::Peer peer, std::string token) {
           return identity_->identify_agent(std::move(peer), std::move(token));
         },
-        mcp::SocketLimits{.connections = budgets.agents});
+        mcp::SocketLimits{.connections = limits.agents});
     mcp_->when_closed(
         [this](const std::string& connection) { engine_->members().connection_closed(connection); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(signal_name(number)); });
@@ -199,6 +201,7 @@ class Daemon {
                             [this](std::string why) { begin_stop(std::move(why)); },
                             [this] { return look_for_losses(); }});
     loop_.spawn(look_for_losses());
+    release_startup_memory();
     log_info("daemon started", {{"pid", own_pid()}, {"version", CRU_VERSION}, {"url", url_}});
   }
 
@@ -277,7 +280,7 @@ class Daemon {
   const Traces traces_;
   const Config config_;
   const Arguments arguments_;
-  StateFolder state_;  ///< `.coven`
+  KeptStateFolder state_;  ///< `.coven`
   ServingLock lock_;
   bool has_lock_ = false;
   AsioLoop loop_;

@@ -12,6 +12,7 @@
 #include "autonomy/live_table.h"
 #include "budgets/budget_table.h"
 #include "crew/crew_table.h"
+#include "crew/permission_proposal.h"
 #include "daemon/agent_gate.h"
 #include "daemon/fresh_config.h"
 #include "daemon/member_door.h"
@@ -106,10 +107,14 @@ void read_layout(const std::string& root, autonomy::RuntimeOptions& options) {
   log_warn("cannot use the layout", {{"error", options.layout_warning}});
 }
 
-autonomy::RuntimeOptions live_options(const std::string& root, const Config& config) {
+autonomy::RuntimeOptions live_options(const std::string& root, const Config& config,
+                                      telemetry::Telemetry telemetry) {
   autonomy::RuntimeOptions options;
+  options.telemetry = telemetry;
   options.root = root;
   options.pace = config.live.pace;
+  options.paid_idle = config.live.paid_idle;
+  options.paid_thoughts = config.live.paid_thoughts;
   options.instinct = config.live.instinct;
   options.hearing = static_cast<int>(config.live.hearing);
   options.max_concurrent_thoughts = config.live.max_concurrent_thoughts;
@@ -186,10 +191,15 @@ Task<Result<std::optional<definitions::Permissions>>> permissions_of(crew::Crew&
 Task<Result<api::RightsToRun>> rights_of(crew::Crew& crew, runs::Runs& runs,
                                          definitions::Permissions of_clients, api::Call call) {
   auto run_id = call.run_id;
+  bool is_run = call.caller == api::run;
   auto permissions = co_await permissions_of(crew, of_clients, std::move(call));
   if (!permissions) co_return fail(std::move(permissions.error()));
   api::RightsToRun rights{.permissions = *permissions, .jail = {}};
   if (run_id.empty()) co_return rights;
+  // What an agent has run later, it must be able to run now, without asking anybody.
+  if (is_run && rights.permissions && rights.permissions->has(definitions::Permission::process_spawn))
+    if (auto allowed = co_await crew.may_run_command(run_id); !allowed)
+      co_return fail(std::move(allowed.error()));
   auto run = co_await runs.find(run_id);
   if (run) rights.jail = run->jail;
   // Whoever has permissions of its own need not be a run.
@@ -225,7 +235,7 @@ std::vector<Migration> all_migrations() {
                     coordination::session_migrations(), coordination::fencing_migrations(),
                     coordination::lock_migrations(), coordination::work_migrations(),
                     coordination::handoff_migrations(), coordination::memory_migrations(), crew::migrations(),
-                    autonomy::migrations(), auto_mode::migrations()})
+                    autonomy::migrations(), auto_mode::migrations(), notifier_migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -286,7 +296,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
               .environment = whole_environment(),
               .trusted = trust_.checks(),
               .budgets = &budgets_}),
-      run_meters_(loop, store, runs_, budgets_),
+      run_meters_(loop, store, runs_, budgets_, config.after_usage_limit == "ask", &metrics_),
       workbench_(loop, pool, notes_,
                  {.root = project.root,
                   .program = program,
@@ -309,7 +319,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                                 std::string text) { return runs_.remember(std::move(key), std::move(text)); },
              .recall = [this] { return runs_.recall(); },
              .telemetry = telemetry_}),
-      live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config)),
+      live_(loop, store, system_random(), registry_, minds_, live_options(project.root, config, telemetry_)),
       auto_mode_(loop, store, pool, system_random(), registry_, minds_, live_,
                  {.root = project.root,
                   .limit = config.auto_mode.duration,
@@ -318,7 +328,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                   .scripted_delay = config.live.instinct,
                   .think_timeout = config.live.pace.think_timeout,
                   .max_concurrent_thoughts = config.live.max_concurrent_thoughts,
-                  .end_run = [this](std::string run_id) { return end_run(runs_, std::move(run_id)); }}),
+                  .agents_stay = config.auto_mode.agents_stay,
+                  .person = own_user_name(),
+                  .end_run = [this](std::string run_id) { return end_run(runs_, std::move(run_id)); },
+                  .telemetry = telemetry_}),
       recovery_moved_(loop) {
   api_.set_telemetry(telemetry_);
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
@@ -330,7 +343,12 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_before([this](const api::Operation& operation) -> Task<void> {
     if (uses_config(operation.name)) co_await refresh_config();
   });
-  inbox_.set_check(check_answer);
+  inbox_.set_check([](Tx& tx, const inbox::Question& answered) {
+    return decide_by_answer(tx, answered, crew::note_outcome);
+  });
+  approvals_.set_closed(crew::note_outcome);
+  runs_.set_look_again(
+      [this](inbox::Question answered) { return permission_requests_.look_again(std::move(answered)); });
   approvals_.set_examine([this](const approvals::Approval& approval, json::object input) {
     return crew_.examine(approval, std::move(input));
   });
@@ -356,6 +374,18 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
                               [this](Event event) { return runs_.expand_output(std::move(event)); });
 }
 
+namespace {
+
+/// Of the project's file of teams, trusted or not.
+Task<std::vector<std::string>> names_of_teams(coordination::Teams& teams) {
+  std::vector<std::string> names;
+  auto read = co_await teams.validate("");
+  if (read && read->reply.contains("team")) names.emplace_back(text_or(read->reply, "team"));
+  co_return names;
+}
+
+}  // namespace
+
 /// Silent or not: its program is there, or it is at work here.
 bool Engine::is_present(const coordination::Session& session) const {
   const auto& member = session.member;
@@ -375,12 +405,12 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_runs(
       api_, store_, runs_, clock, [this](const api::Call& call) { return find_caller(members_, call); },
       &budgets_);
-  api::bind_budgets(api_, budgets_);
+  api::bind_budgets(api_, store_, clock, budgets_, [this] { return names_of_teams(teams_); });
   api::bind_roster(api_, store_, clock, &budgets_);
   api::bind_traces(api_, store_, clock);
   api::bind_pairings(api_, pairings_, facts_url);
-  api::bind_questions(api_, runs_, inbox_, approvals_);
-  api::bind_approvals(api_, approvals_, rules_);
+  api::bind_questions(api_, store_, runs_, inbox_, approvals_);
+  api::bind_approvals(api_, store_, approvals_, rules_, inbox_);
   api::bind_sessions(api_, sessions_, api::badges_of_agents(store_, clock));
   api::bind_locks(api_, locks_);
   api::bind_work(api_, work_, [this](api::Call call) {

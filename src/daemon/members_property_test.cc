@@ -40,7 +40,7 @@ struct Past {
   std::string session, member;
 };
 /// A call that nobody has waited for yet.
-struct Flight {
+struct PendingCall {
   int conversation;
   std::string member, file;
   std::future<Result<Done>> outcome;
@@ -93,7 +93,7 @@ class MembersWorld : public LocksFixture {
     stop();
     restart();
     start();
-    land();
+    collect_pending_calls();
   }
 
   size_t pick(size_t below) { return std::uniform_int_distribution<size_t>(0, below - 1)(random_); }
@@ -213,8 +213,8 @@ class MembersWorld : public LocksFixture {
     if (conversation.member.empty() || is_in_flight(file)) return;
     if (conversation.connection.empty()) conversation.connection = fresh("connection");
     auto call = call_of(client, conversation, true, "acquire_lock later");
-    flights_.push_back({conversation.number, conversation.member, file,
-                        thread->start([this, call, file] { return carry_out(call, file); })});
+    pending_calls_.push_back({conversation.number, conversation.member, file,
+                              thread->start([this, call, file] { return carry_out(call, file); })});
   }
   Task<Result<Done>> carry_out(api::Call call, std::string file) {
     json::object input{{"file_path", file}};
@@ -225,29 +225,29 @@ class MembersWorld : public LocksFixture {
     co_return co_await locks->acquire(*std::move(who), {.file_path = file});
   }
   bool is_in_flight(const std::string& file) const {
-    return std::ranges::find(flights_, file, &Flight::file) != flights_.end();
+    return std::ranges::find(pending_calls_, file, &PendingCall::file) != pending_calls_.end();
   }
   /// What has come of the calls that are on their way. Those that a killed daemon dropped may have been done.
-  void land() {
-    for (auto& flight : flights_) {
-      ASSERT_TRUE(comes(flight.outcome));
+  void collect_pending_calls() {
+    for (auto& call : pending_calls_) {
+      ASSERT_TRUE(comes(call.outcome));
       // Its client may have been killed and its conversation resumed: then it is that one's.
       auto* conversation = find_conversation([&](const Conversation& one) {
-        return one.number == flight.conversation || one.member == flight.member;
+        return one.number == call.conversation || one.member == call.member;
       });
       if (!conversation) continue;
       bool is_held = count(fmt::format("SELECT count(*) FROM file_locks WHERE member = '{}' AND key = '{}'",
-                                       flight.member, flight.file)) > 0;
+                                       call.member, call.file)) > 0;
       try {
-        auto done = flight.outcome.get();
-        bool is_its_own = conversation->number == flight.conversation;
+        auto done = call.outcome.get();
+        bool is_its_own = conversation->number == call.conversation;
         if (is_its_own) EXPECT_TRUE(done) << done.error().message;
         if (done && is_its_own) EXPECT_EQ(bool_or(done->reply, "success"), is_held) << to_text(done->reply);
       } catch (const std::future_error&) {
       }
-      if (is_held) conversation->holds.insert(flight.file);
+      if (is_held) conversation->holds.insert(call.file);
     }
-    flights_.clear();
+    pending_calls_.clear();
   }
   template <class Test>
   Conversation* find_conversation(Test test) {
@@ -260,7 +260,7 @@ class MembersWorld : public LocksFixture {
   /// Until nobody who is gone is there or holds anything: if that never comes, the test ends by its time
   /// limit.
   void settle() {
-    land();
+    collect_pending_calls();
     for (auto until = std::chrono::steady_clock::now() + std::chrono::minutes(4);
          std::chrono::steady_clock::now() < until;) {
       if (count_left_by_gone() == 0) return expect_held();
@@ -484,7 +484,7 @@ class MembersWorld : public LocksFixture {
   std::map<int64_t, std::function<void()>> watched_;
   std::vector<Client> clients_;
   std::vector<Past> past_;
-  std::vector<Flight> flights_;
+  std::vector<PendingCall> pending_calls_;
   int last_ = 0, last_conversation_ = 0;
   int64_t last_pid_ = 1000;
 };

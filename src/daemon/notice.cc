@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+#include <tuple>
+
 #include "base/text.h"
 
 namespace cru::daemon {
@@ -16,6 +20,15 @@ std::string header_text(std::string_view text) {
 
 std::string shortened(const json::object& data, std::string_view key, size_t bytes) {
   return cut_with_ellipsis(safe_for_terminal(first_line(text_or(data, key))), bytes);
+}
+
+/// The tool by its name, unless what is given for one is something else.
+std::string kind_of_action(const json::object& data) {
+  auto tool = text_or(data, "tool");
+  bool is_name = !tool.empty() && tool.size() <= 100 && std::ranges::all_of(tool, [](char c) {
+    return is_letter_or_digit(c) || c == '_' || c == '-' || c == ':';
+  });
+  return is_name ? std::string(tool) : "a tool";
 }
 
 }  // namespace
@@ -35,23 +48,45 @@ std::optional<Notice> notice_of(const Event& event) {
                 .task_id = shortened(data, "task_id", 100)};
   if (!is_approval) return notice;
   notice.task = shortened(data, "task", 200);
-  notice.tool = shortened(data, "tool", 100);
-  notice.impact = shortened(data, "impact", 300);
-  notice.can_be_undone = bool_or(data, "reversible");
+  notice.tool = kind_of_action(data);
+  notice.undo = bool_or(data, "reversible") ? "reversible" : shortened(data, "undo", 20);
   return notice;
 }
 
+Notice summary_of(const std::vector<Notice>& notices) {
+  constexpr size_t most_named = 5;
+  std::map<std::string, int64_t> counts;
+  for (const auto& notice : notices) ++counts[notice.agent];
+  std::vector<std::pair<std::string, int64_t>> askers(counts.begin(), counts.end());
+  std::ranges::sort(askers, [](const auto& a, const auto& b) {
+    return std::tie(b.second, a.first) < std::tie(a.second, b.first);
+  });
+  std::string of;
+  for (size_t i = 0; i < std::min(askers.size(), most_named); ++i)
+    of += fmt::format("{}{} of {}", i ? ", " : "", askers[i].second, askers[i].first);
+  if (askers.size() > most_named) of += fmt::format(" and others ({})", askers.size() - most_named);
+  return {.agent = std::move(of), .more = static_cast<int64_t>(notices.size())};
+}
+
+std::string about(const Notice& notice) {
+  return notice.more > 0 ? fmt::format("{} more that wait", notice.more) : notice.id;
+}
+
 std::string text_of(const Notice& notice) {
+  if (notice.more > 0) return fmt::format("{} more wait for you: {}.", notice.more, notice.agent);
   auto task = notice.task.empty() ? notice.task_id : notice.task;
   auto of_task = task.empty() ? std::string() : fmt::format(" (task: {})", task);
   if (!notice.is_approval) return fmt::format("{}{} asks you a question.", notice.agent, of_task);
-  return fmt::format("{}{} needs your approval {} to use {}.{}{} It {} be undone.", notice.agent, of_task,
-                     notice.id, notice.tool, notice.impact.empty() ? "" : " ", notice.impact,
-                     notice.can_be_undone ? "can" : "cannot");
+  auto undo = notice.undo == "reversible"     ? "It can be undone."
+              : notice.undo == "irreversible" ? "It cannot be undone."
+                                              : "It is not known whether it can be undone.";
+  return fmt::format("{}{} needs your approval {} to use {}. {}", notice.agent, of_task, notice.id,
+                     notice.tool, undo);
 }
 
 std::string link_of(const Notice& notice, std::string page) {
   while (page.ends_with('/')) page.pop_back();
+  if (notice.more > 0) return page + "/";
   return fmt::format("{}/#{}={}", page, notice.is_approval ? "approval" : "question",
                      percent_encode(notice.id));
 }
@@ -65,8 +100,11 @@ WebRequest to_request(const NotifySettings& settings, const Notice& notice, cons
                      .first_byte_timeout = 5s,
                      .idle_timeout = 5s,
                      .max_bytes = 64u << 10};
-  auto title =
-      fmt::format("cru: {} in {}", notice.is_approval ? "approval " + notice.id : "a question", project);
+  auto title = fmt::format("cru: {} in {}",
+                           notice.more > 0      ? fmt::format("{} more wait", notice.more)
+                           : notice.is_approval ? "approval " + notice.id
+                                                : "a question",
+                           project);
   if (settings.format == "ntfy") {
     request.headers = {{"Content-Type", "text/plain; charset=utf-8"},
                        {"Title", header_text(title)},
@@ -76,20 +114,29 @@ WebRequest to_request(const NotifySettings& settings, const Notice& notice, cons
     return request;
   }
   request.headers = {{"Content-Type", "application/json"}};
-  request.body =
-      to_text(json::object{{"type", notice.is_approval ? "approval" : "question"},
-                           {"id", notice.id},
-                           {"title", title},
-                           {"text", text_of(notice)},
-                           {"url", link},
-                           {"project", project},
-                           {"agent", notice.agent},
-                           {"member", json_or_null(notice.member)},
-                           {"task_id", json_or_null(notice.task_id)},
-                           {"task", json_or_null(notice.task)},
-                           {"action", json_or_null(notice.tool)},
-                           {"impact", json_or_null(notice.impact)},
-                           {"reversible", notice.is_approval ? json::value(notice.can_be_undone) : nullptr}});
+  if (notice.more > 0) {
+    request.body = to_text(json::object{{"type", "summary"},
+                                        {"count", notice.more},
+                                        {"title", title},
+                                        {"text", text_of(notice)},
+                                        {"url", link},
+                                        {"project", project}});
+    return request;
+  }
+  request.body = to_text(
+      json::object{{"type", notice.is_approval ? "approval" : "question"},
+                   {"id", notice.id},
+                   {"title", title},
+                   {"text", text_of(notice)},
+                   {"url", link},
+                   {"project", project},
+                   {"agent", notice.agent},
+                   {"member", json_or_null(notice.member)},
+                   {"task_id", json_or_null(notice.task_id)},
+                   {"task", json_or_null(notice.task)},
+                   {"action", json_or_null(notice.tool)},
+                   {"undo", json_or_null(notice.undo)},
+                   {"reversible", notice.is_approval ? json::value(notice.undo == "reversible") : nullptr}});
   return request;
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 /// Notices: what the user is told elsewhere when an approval or a question waits. Rules only. A notice goes
-/// to a server that may be anybody's: it names who asks, the task, the tool and its impact, and nothing of
-/// the tool's input or of a question's text.
+/// to a server that may be anybody's: it names who asks, the task and the kind of action, and nothing of
+/// the tool's input, of what it would come to, or of a question's text.
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "platform/net/web_client.h"
 #include "store/event_log.h"
@@ -20,13 +21,21 @@ struct NotifySettings {
 
 struct Notice {
   bool is_approval = true;
-  std::string id = {}, agent = {}, member = {}, task_id = {}, task = {}, tool = {}, impact = {};
-  bool can_be_undone = false;
+  std::string id = {}, agent = {}, member = {}, task_id = {}, task = {}, tool = {};
+  std::string undo = {};  ///< "reversible", "irreversible" or "unknown"
+  int64_t more = 0;       ///< of a summary: how many wait that were not told one by one; `agent` says whose
+
+  /// Whose it is, for the limit on how often the user is told.
+  const std::string& asker() const { return member.empty() ? agent : member; }
 };
 
 /// The notice that an event is worth; none for what waits for nobody: another event, what a rule has decided,
 /// and a permission that is told as an approval.
 std::optional<Notice> notice_of(const Event& event);
+/// One for several: how many wait, and of whom.
+Notice summary_of(const std::vector<Notice>& notices);
+/// What it is about, in a word or two.
+std::string about(const Notice& notice);
 /// In a sentence or two.
 std::string text_of(const Notice& notice);
 /// What opens it on the page at `page`.

@@ -17,17 +17,17 @@ json::object secretive() {
                                .input = {{"argv", {"curl", "-H", "SECRET"}}},
                                .preview = {"command", "SECRET"},
                                .what = "run curl -H SECRET",
-                               .impact = "Runs a program that uses the network."};
+                               .impact = "Creates the file SECRET.txt (4 bytes)."};
   return to_summary(approval);
 }
 
-TEST(Notice, NamesMemberTaskActionAndImpactAndNothingOfTheInput) {
+TEST(Notice, NamesMemberTaskAndKindAndNothingOfWhatWouldBeDone) {
   auto notice = notice_of(requested(secretive()));
   ASSERT_TRUE(notice);
   EXPECT_EQ(
       text_of(*notice),
-      "careful (task: deploy it) needs your approval A-7 to use run_command. Runs a program that uses the "
-      "network. It cannot be undone.");
+      "careful (task: deploy it) needs your approval A-7 to use run_command. It is not known whether it can "
+      "be undone.");
   for (auto format : {"webhook", "ntfy"}) {
     auto request = to_request({.url = "https://x.example/t", .format = format}, *notice,
                               "http://127.0.0.1:8765/", "project");
@@ -60,6 +60,14 @@ TEST(Notice, IsNotForWhatWaitsForNobody) {
   question["kind"] = "permission";
   EXPECT_FALSE(notice_of({1, "agent.question", "cc", {}, to_text(question)})) << "it is told as an approval";
   EXPECT_FALSE(notice_of({1, "agent.question", "cc", {}, "no object"}));
+}
+
+TEST(Notice, AToolIsNamedOnlyIfThatIsAName) {
+  auto data = secretive();
+  data["tool"] = "Write /home/me/SECRET.txt";
+  EXPECT_EQ(text_of(*notice_of(requested(data))).find("SECRET"), std::string::npos);
+  data["tool"] = "mcp__cru__submit_work";
+  EXPECT_NE(text_of(*notice_of(requested(data))).find("mcp__cru__submit_work"), std::string::npos);
 }
 
 TEST(Notice, KeepsAHeaderInItsLine) {

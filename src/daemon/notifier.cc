@@ -4,17 +4,38 @@
 
 #include <array>
 
+#include "approvals/approval_table.h"
+#include "inbox/question_table.h"
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
+#include "store/retry.h"
 
 namespace cru::daemon {
 namespace {
 
 constexpr size_t max_waiting = 64, max_sending = 4;
+/// More than can wait for a person: there is a limit for whoever asks.
+constexpr size_t max_held = 10'000;
 constexpr std::array<Duration, 3> pauses = {Duration(1s), Duration(5s), Duration(0)};  ///< after each attempt
 const std::string trouble = "notify";
 
+constexpr Migration place_schema[] = {{"notifier", 1, R"(
+CREATE TABLE notifier_place(id INTEGER PRIMARY KEY CHECK(id = 1), seq INTEGER NOT NULL);
+)"}};
+
+/// A function and no closure: it outlives whoever calls it.
+Task<Result<HttpReply>> fetch_with(std::shared_ptr<WebClient> web, WebRequest request) {
+  Stop stop;
+  co_return co_await web->fetch(std::move(request), [](std::string_view) { return true; }, stop);
+}
+
 }  // namespace
+
+std::span<const Migration> notifier_migrations() { return place_schema; }
+
+Notifier::Fetch Notifier::fetch_by(std::shared_ptr<WebClient> web) {
+  return [web](WebRequest request) { return fetch_with(web, std::move(request)); };
+}
 
 void Notifier::set_settings(NotifySettings settings) {
   if (settings == settings_) return;
@@ -25,48 +46,121 @@ void Notifier::set_settings(NotifySettings settings) {
 
 Task<void> Notifier::follow() {
   EventFilter filter{.entity = {}, .types = {"approval.requested", "agent.question"}};
-  for (;;) {
+  auto kept = co_await read_with_retry(loop_, store_, [](Reader& reader) -> Result<std::optional<int64_t>> {
+    auto row = reader.row("SELECT seq FROM notifier_place WHERE id = 1");
+    return row ? std::optional(row->integer(0)) : std::nullopt;
+  });
+  auto place = kept ? *kept : std::nullopt;
+  for (;; place = scanned_) {
+    if (settings_.url.empty() && place) {
+      co_await forget_place();
+      place.reset();
+    }
     while (settings_.url.empty()) co_await changed_.wait();
     // What was asked before there was an address is in the inbox.
-    for (auto cursor = store_.events().last(); !settings_.url.empty();) {
-      auto page = co_await store_.events().read(cursor, filter, 256);
+    scanned_ = place ? std::max(*place, store_.events().floor()) : store_.events().last();
+    co_await keep_place();
+    while (!settings_.url.empty()) {
+      auto page = co_await store_.events().read(scanned_, filter, 256);
       if (!page) {
         log_error("cannot read what the user is to be notified of", page.error());
-        cursor = store_.events().last();
+        scanned_ = std::max(scanned_, store_.events().floor());
         co_await loop_.sleep(1s);
         continue;
       }
       for (const auto& event : page->events)
-        if (auto notice = notice_of(event)) queue(*std::move(notice));
-      cursor = page->scanned;
-      if (!page->more) (void)co_await store_.events().wait_past(cursor, 1h);
+        if (auto notice = notice_of(event)) queue({event.seq, *std::move(notice)});
+      scanned_ = page->scanned;
+      if (!page->more) (void)co_await store_.events().wait_past(scanned_, 1h);
     }
   }
 }
 
-void Notifier::queue(Notice notice) {
-  if (waiting_.size() >= max_waiting) {
-    waiting_.pop_front();
-    if (dropped_++ == 0) log_warn("too many notifications wait to be sent; the oldest are dropped");
-  }
-  waiting_.push_back(std::move(notice));
+/// Where the next daemon begins: before the first that is not told yet.
+Task<void> Notifier::keep_place() {
+  auto seq = under_way_.empty() ? scanned_ : *under_way_.begin() - 1;
+  auto kept = co_await store_.write([seq](Tx& tx) -> Result<> {
+    tx.exec("INSERT INTO notifier_place(id, seq) VALUES(1, ?1) ON CONFLICT(id) DO UPDATE SET seq = ?1", seq);
+    return {};
+  });
+  if (!kept) log_error("cannot keep what the user was notified of", kept.error());
+}
+
+/// Without an address nothing waits to be told.
+Task<void> Notifier::forget_place() {
+  auto forgotten = co_await write_with_retry(loop_, store_, [](Tx& tx) -> Result<> {
+    tx.exec("DELETE FROM notifier_place");
+    return {};
+  });
+  if (!forgotten) log_error("cannot forget what the user was notified of", forgotten.error());
+}
+
+/// Those of them that nobody has decided or answered meanwhile.
+Task<std::vector<Notice>> Notifier::still_waiting(std::vector<Notice> notices) {
+  auto waiting = co_await store_.read([notices](Reader& reader) -> Result<std::vector<Notice>> {
+    std::vector<Notice> found;
+    for (const auto& notice : notices) {
+      auto approval = notice.is_approval ? approvals::find(reader, notice.id) : std::nullopt;
+      auto question = notice.is_approval ? std::nullopt : inbox::find(reader, notice.id);
+      if ((approval && is_open(approval->state)) || (question && question->status == inbox::Status::pending))
+        found.push_back(notice);
+    }
+    return found;
+  });
+  co_return waiting ? *std::move(waiting) : std::move(notices);  // rather once too often than never
+}
+
+void Notifier::queue(Queued one) {
+  under_way_.insert(one.seq);
+  bool is_told = waiting_.size() < max_waiting && limit_.admit(one.notice.asker(), loop_.clock().boot());
+  if (!is_told) return hold(std::move(one));
+  waiting_.push_back(std::move(one));
   send_next();
+}
+
+void Notifier::hold(Queued one) {
+  if (held_.size() >= max_held) {
+    log_warn("too many notifications are held back; the oldest is dropped",
+             {{"about", held_.front().notice.id}});
+    under_way_.erase(held_.front().seq);
+    held_.pop_front();
+  }
+  held_.push_back(std::move(one));
+  if (!std::exchange(summarises_, true)) loop_.spawn(summarise());
+}
+
+/// What was held back, in one notice, after the time in which it gathers.
+Task<void> Notifier::summarise() {
+  while (!held_.empty()) {
+    auto now = loop_.clock().boot(), due = now + gather_time;
+    if (last_summary_) due = std::max(due, *last_summary_ + summary_pause);
+    co_await loop_.sleep(due - now);
+    auto held = std::exchange(held_, {});
+    std::vector<Notice> notices;
+    for (const auto& one : held) notices.push_back(one.notice);
+    auto waiting = co_await still_waiting(std::move(notices));
+    if (!waiting.empty() && !settings_.url.empty()) {
+      last_summary_ = loop_.clock().boot();
+      co_await tell(waiting.size() == 1 ? waiting.front() : summary_of(waiting), settings_);
+    }
+    for (const auto& one : held) under_way_.erase(one.seq);
+    if (!settings_.url.empty()) co_await keep_place();
+  }
+  summarises_ = false;
 }
 
 void Notifier::send_next() {
   while (sending_ < max_sending && !waiting_.empty()) {
     ++sending_;
-    auto notice = std::move(waiting_.front());
+    auto next = std::move(waiting_.front());
     waiting_.pop_front();
-    loop_.spawn(send(std::move(notice), settings_));
+    loop_.spawn(send(std::move(next), settings_));
   }
 }
 
 /// Why it failed; empty if it did not. `is_lasting`: trying again would not help.
 Task<std::string> Notifier::try_once(const Notice& notice, const NotifySettings& settings, bool& is_lasting) {
-  Stop stop;
-  auto reply = co_await web_.fetch(
-      to_request(settings, notice, page_, project_), [](std::string_view) { return true; }, stop);
+  auto reply = co_await fetch_(to_request(settings, notice, page_, project_));
   if (!reply) {
     auto why = web_failure(reply.error());
     is_lasting = why == "invalid_url" || why == "unavailable" || why == "redirected";
@@ -77,7 +171,16 @@ Task<std::string> Notifier::try_once(const Notice& notice, const NotifySettings&
   co_return fmt::format("it answered with status {}", reply->status);
 }
 
-Task<void> Notifier::send(Notice notice, NotifySettings settings) {
+Task<void> Notifier::send(Queued one, NotifySettings settings) {
+  auto waiting = co_await still_waiting({one.notice});
+  if (!waiting.empty()) co_await tell(std::move(waiting.front()), std::move(settings));
+  under_way_.erase(one.seq);
+  --sending_;
+  send_next();
+  if (!settings_.url.empty()) co_await keep_place();
+}
+
+Task<void> Notifier::tell(Notice notice, NotifySettings settings) {
   std::string why;
   for (auto pause : pauses) {
     bool is_lasting = false;
@@ -88,16 +191,13 @@ Task<void> Notifier::send(Notice notice, NotifySettings settings) {
   auto address = without_path(settings.url);
   if (why.empty()) {
     if (end_trouble(trouble)) log_info("notifications arrive again", {{"address", address}});
-    dropped_ = 0;
   } else {
-    log_warn("cannot notify the user", {{"address", address}, {"about", notice.id}, {"error", why}});
+    log_warn("cannot notify the user", {{"address", address}, {"about", about(notice)}, {"error", why}});
     if (settings == settings_)
       tell_trouble(trouble,
                    fmt::format("you were not notified of {} at {} (notify.url): {}. It waits in the inbox",
-                               notice.id, address, why));
+                               about(notice), address, why));
   }
-  --sending_;
-  send_next();
 }
 
 }  // namespace cru::daemon

@@ -48,12 +48,13 @@ void note(const std::string& notes, uint16_t port, const std::string& root) {
 
 /// A daemon that was just killed has let go of the project before the kernel has closed all its sockets: the
 /// port that it had is free in a moment, and open pages look for us there.
-Result<Fd> listen_where_it_was(uint16_t port, Duration patience) {
+Result<Fd> listen_where_it_was(uint16_t port, Duration patience, const std::function<void()>& before_again) {
   constexpr Duration nap = 10ms;
   auto deadline = system_clock().boot() + patience;
   for (;;) {
     auto bound = http::listen_loopback(port);
     if (bound || bound.error().code != Code::conflict || system_clock().boot() >= deadline) return bound;
+    if (before_again) before_again();
     wait_ready({}, nap);
   }
 }
@@ -61,12 +62,13 @@ Result<Fd> listen_where_it_was(uint16_t port, Duration patience) {
 Result<Fd> listen_somewhere(const api::Project& project, const WantedPort& wanted, const std::string& notes) {
   auto before = last_port(project);
   if (wanted.set) {
-    auto bound = listen_where_it_was(*wanted.set, *wanted.set == before ? wanted.patience : Duration(0));
+    auto bound = listen_where_it_was(*wanted.set, *wanted.set == before ? wanted.patience : Duration(0),
+                                     wanted.before_again);
     if (bound) return bound;
     log_error("cannot use the port that is set", bound.error(), {{"port", *wanted.set}});
   }
   if (before != 0)
-    if (auto bound = listen_where_it_was(before, wanted.patience)) return bound;
+    if (auto bound = listen_where_it_was(before, wanted.patience, wanted.before_again)) return bound;
   for (auto port = first_port; port < end_of_ports; ++port) {
     auto owner = owner_of(notes, port);
     if (!owner.empty() && owner != project.root) continue;

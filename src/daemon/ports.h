@@ -4,6 +4,7 @@
 /// one small file each; without such a folder only the project's own `url` file is remembered. Blocks on a
 /// slow disk.
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,6 +19,7 @@ struct WantedPort {
   std::optional<uint16_t> typed = {};           ///< with --port: taken, it is an error
   std::optional<uint16_t> set = {};             ///< in the configuration: taken, another one does
   Duration patience = std::chrono::seconds(2);  ///< how long the port that the project had is waited for
+  std::function<void()> before_again = {};      ///< called before each further attempt at that port
 };
 
 /// Listens for the project, and remembers the port. Tries, in this order: the port that was typed, and no

@@ -71,7 +71,7 @@ Result<> make_files_again(const api::Project& project, const StateGuard::Holding
 
 }  // namespace
 
-StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, StateFolder& state,
+StateGuard::StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, KeptStateFolder& state,
                        ServingLock& lock, Holdings holdings, Effects effects)
     : loop_(loop),
       pool_(pool),
@@ -91,19 +91,20 @@ Task<void> StateGuard::begin() {
   if (root) root_ = std::make_shared<const Fd>(*std::move(root));
   // The project is enough: `.coven` may be gone by now, and is watched when it is there again.
   if (!root_ || !removals_.add(*root_, ".coven")) {
-    log_warn("the state folder cannot be watched: it is not made again when somebody removes it");
+    log_warn("the state folder cannot be watched: it will not be restored if it is removed");
     co_return;
   }
-  removals_.add(state_.folder);
-  co_await watch_door();
   watch_ = loop_.watch(removals_.fd());
   await_removal();
   look_in(Duration(0));  // what was removed before anybody watched
 }
 
-Task<void> StateGuard::watch_door() {
-  auto door = co_await pool_.run([path = project_.door()] { return open_folder(path); });
-  if (door) removals_.add(*door);
+/// The folders that stand there now, by whomever they were made.
+Task<void> StateGuard::watch_folders() {
+  for (const auto& path : {project_.state(), project_.door()}) {
+    auto folder = co_await pool_.run([path] { return open_folder(path); });
+    if (folder) removals_.add(*folder);
+  }
 }
 
 StateGuard::~StateGuard() {
@@ -141,7 +142,7 @@ Task<void> StateGuard::look() {
       if (tell_trouble(trouble_name, "the state folder .coven was removed and cannot be made again: " +
                                          made.error().message + "; changes are refused until it can"))
         log_error("cannot make the state folder again; retrying", made.error());
-      look_in(until_again);
+      if (!timer_) look_in(until_again);  // unless something was removed meanwhile
     }
   } else {
     // Who moved it still has it, and its runs go on there; who removed it wants nothing of it any more, and
@@ -152,16 +153,16 @@ Task<void> StateGuard::look() {
 }
 
 Task<Result<>> StateGuard::make_again() {
-  bool whole = co_await pool_.run(
-      [project = project_, &state = state_, &lock = lock_] { return is_whole(project, state, lock); });
+  co_await watch_folders();  // before the look: what is removed after it is told
+  bool whole = co_await pool_.run([project = project_, &state = state_, &lock = lock_] {
+    return state.with([&](StateFolder& held) { return is_whole(project, held, lock); });
+  });
   if (whole) co_return Result<>();
   auto gone = co_await pool_.run([project = project_] { return find_gone(project); });
   auto made = co_await pool_.run([project = project_, holdings = holdings_, &state = state_, &lock = lock_] {
-    return make_files_again(project, holdings, state, lock);
+    return state.with([&](StateFolder& held) { return make_files_again(project, holdings, held, lock); });
   });
   if (!made) co_return made;
-  removals_.add(state_.folder);
-  co_await watch_door();
   auto opened = co_await effects_.open_doors();
   if (!opened) co_return opened;
   // The database makes itself again before it acknowledges anything.
@@ -171,12 +172,13 @@ Task<Result<>> StateGuard::make_again() {
   if (!gone.empty())
     tell_trouble(
         removed_trouble,
-        fmt::format("somebody removed part of .coven while the daemon ran ({}): what the daemon holds was "
-                    "written again",
-                    fmt::join(gone, ", ")));
+        fmt::format(
+            "part of .coven was removed while the daemon ran ({}): what the daemon holds was written again",
+            fmt::join(gone, ", ")));
   log_warn(
       "part of the state folder was removed and has been made again; output of runs that had ended is lost",
       {{"folder", project_.state()}});
+  look_in(until_quiet);  // watches what was made, and misses what was removed before
   co_return Result<>();
 }
 

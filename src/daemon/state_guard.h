@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "api/project.h"
+#include "platform/files/kept_state_folder.h"
 #include "platform/files/log.h"
-#include "platform/files/own_folder.h"
 #include "platform/files/pid_file.h"
 #include "platform/files/removal_watch.h"
 #include "platform/loop/loop.h"
@@ -34,14 +34,14 @@ class StateGuard {
   };
   /// Looks at once, for what was removed before. `state` is `.coven`; it and `lock` stay the daemon's,
   /// outlive the pool, and are changed there when it is made again.
-  StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, StateFolder& state,
+  StateGuard(Loop& loop, Pool& pool, Store& store, api::Project project, KeptStateFolder& state,
              ServingLock& lock, Holdings holdings, Effects effects);
   ~StateGuard();
   StateGuard(const StateGuard&) = delete;
 
  private:
   Task<void> begin();
-  Task<void> watch_door();
+  Task<void> watch_folders();
   void await_removal();
   void look_in(Duration delay);
   Task<void> look();
@@ -51,7 +51,7 @@ class StateGuard {
   Pool& pool_;
   Store& store_;
   const api::Project project_;
-  StateFolder& state_;
+  KeptStateFolder& state_;
   ServingLock& lock_;
   const Holdings holdings_;
   const Effects effects_;

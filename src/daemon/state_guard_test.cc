@@ -1,5 +1,7 @@
 #include "daemon/state_guard.h"
 
+#include <unistd.h>
+
 #include <fstream>
 
 #include "daemon/state_folder.h"
@@ -19,14 +21,17 @@ class StateGuardTest : public testing::Test {
   StateGuardTest() {
     ::setenv("XDG_STATE_HOME", (folder / "home").c_str(), 1);
     EXPECT_TRUE(make_folder(project.root));
-    state = *prepare_state(project);
-    lock = *take_project(project, state.folder);
+    auto prepared = *prepare_state(project);
+    id = prepared.id;
+    lock = *take_project(project, prepared.folder);
+    state.with([&](StateFolder& held) { held = std::move(prepared); });
     EXPECT_TRUE(write_file(project.token_file(), "token\n", 0600));
     EXPECT_TRUE(write_file(project.url_file(), "url\n", 0600));
     EXPECT_TRUE(write_file(project.log_file(), "", 0600));
     open_doors();
     store = *sqlite::SqliteStore::open(thread.loop, database_path(project),
-                                       {event_migrations().begin(), event_migrations().end()});
+                                       {event_migrations().begin(), event_migrations().end()},
+                                       [this] { return state.keep(project.root, ".coven"); });
     EXPECT_TRUE(thread.await([&] { return store->write([](Tx&) -> Result<int> { return 0; }); }));
   }
   ~StateGuardTest() override {
@@ -41,6 +46,7 @@ class StateGuardTest : public testing::Test {
   }
   Task<Result<>> open_again() {
     open_doors();
+    if (auto then = std::exchange(when_opened, {})) then();
     co_return Result<>();
   }
   void begin() {
@@ -56,17 +62,20 @@ class StateGuardTest : public testing::Test {
                              database_path(project), project.log_file(), project.output_folder(),
                              project.exits_folder(), project.mark_file()})
       if (!fs::exists(path)) return false;
-    return lock.is_there(*open_folder(project.state()));
+    auto state = open_folder(project.state());
+    return state && lock.is_there(*state);
   }
 
   TemporaryFolder folder;
   api::Project project{folder / "project"};
-  StateFolder state;
+  KeptStateFolder state;
+  std::string id;
   ServingLock lock;
   LoopThread thread;
   Pool pool{thread.loop, 2};
   std::unique_ptr<sqlite::SqliteStore> store;
   std::unique_ptr<StateGuard> guard;
+  std::function<void()> when_opened;
   std::promise<std::string> stopped;
 };
 
@@ -79,7 +88,6 @@ TEST_F(StateGuardTest, WhatWasRemovedBeforeItBeganIsMadeAgain) {
 }
 
 TEST_F(StateGuardTest, SoIsTheWholeFolderAndItIsWatchedFromThenOn) {
-  auto id = state.id;
   fs::remove_all(project.state());
   begin();
   EXPECT_TRUE(eventually([&] { return is_whole(); }));
@@ -104,14 +112,36 @@ TEST_F(StateGuardTest, TheKeepersFoldersAndTheMarkAreMissedToo) {
   }
 }
 
+/// Removed once more just before the database makes it again, and the mark that this wrote is removed as
+/// well: the guard must know that folder all the same.
+TEST_F(StateGuardTest, AFolderThatTheDatabaseMadeIsKnownWithoutItsMark) {
+  std::promise<void> mark_removed;
+  std::thread remover;
+  when_opened = [&] {
+    fs::remove_all(project.state());
+    remover = std::thread([&] {
+      while (::unlink(project.mark_file().c_str()) != 0) std::this_thread::yield();
+      mark_removed.set_value();
+    });
+  };
+  fs::remove(project.token_file());
+  begin();
+  auto removed = mark_removed.get_future();
+  EXPECT_TRUE(comes(removed));
+  EXPECT_TRUE(eventually([&] { return is_whole(); }));
+  EXPECT_EQ(mark_in(*open_folder(project.state())), id);
+  remover.join();
+}
+
 /// However the removal and the repair meet, it is whole in the end: none of us makes one without a mark.
 TEST_F(StateGuardTest, IsWholeInTheEndHoweverOftenItIsRemoved) {
   begin();
   for (int round = 0; round < 40; ++round) {
     std::error_code error;
     fs::remove_all(project.state(), error);
-    // As long as it takes until the guard is about to look, and beyond.
-    std::this_thread::sleep_for(std::chrono::milliseconds(round % 2 == 0 ? 5 : 200 + round / 4));
+    // At once, while it is being made again, and when it was.
+    if (round % 3 == 1) EXPECT_TRUE(eventually([&] { return fs::exists(project.state()); }));
+    if (round % 3 == 2) EXPECT_TRUE(eventually([&] { return is_whole(); }));
   }
   EXPECT_TRUE(eventually([&] { return is_whole(); }));
   EXPECT_TRUE(check_state_folder(project.root, ".coven"));

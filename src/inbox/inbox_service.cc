@@ -1,5 +1,6 @@
 #include "inbox/inbox_service.h"
 
+#include "base/trace_context.h"
 #include "inbox/question_table.h"
 
 namespace cru::inbox {
@@ -20,8 +21,10 @@ void expire_now(Tx& tx, Question question, std::string_view why) {
 }  // namespace
 
 void Inbox::record(Tx& tx, const std::vector<Question>& questions) {
-  for (const auto& question : questions)
+  for (auto question : questions) {
+    if (question.trace_id.empty()) question.trace_id = trace_id_of("question " + question.id);
     if (add(tx, question)) tx.emit({"agent.question", question.task_id, to_json(question)});
+  }
 }
 
 void Inbox::expire_pending(Tx& tx, std::string_view task_id, std::string_view why) {
@@ -94,16 +97,29 @@ Task<Result<Question>> Inbox::wait_for_delivery(std::string id, Duration limit) 
   });
 }
 
+Result<Question> Inbox::answer(Tx& tx, Question question, const std::vector<std::string>& texts,
+                               FreeText free_text) {
+  auto decided = inbox::answer(std::move(question), texts, tx.now(), free_text);
+  if (!decided) return decided;
+  update(tx, *decided);
+  tx.emit({"question.answered", decided->task_id, to_json(*decided)});
+  return decided;
+}
+
+Question Inbox::change_answer(Tx& tx, Question question, std::string response) {
+  question.response = std::move(response);
+  update(tx, question);
+  tx.emit({"question.answered", question.task_id, to_json(question)});
+  return question;
+}
+
 Task<Result<Question>> Inbox::answer(std::string id, std::vector<std::string> texts, FreeText free_text) {
   auto answered = co_await store_.write([id, texts, free_text, check = check_](Tx& tx) -> Result<Question> {
     auto found = find_or_fail(tx, id);
     if (!found) return found;
-    auto decided = inbox::answer(*std::move(found), texts, tx.now(), free_text);
-    if (!decided) return decided;
-    if (check)
+    auto decided = answer(tx, *std::move(found), texts, free_text);
+    if (decided && check)
       if (auto allowed = check(tx, *decided); !allowed) return fail(std::move(allowed.error()));
-    update(tx, *decided);
-    tx.emit({"question.answered", decided->task_id, to_json(*decided)});
     return decided;
   });
   if (answered) notify();

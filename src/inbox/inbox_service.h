@@ -20,6 +20,13 @@ class Inbox {
   /// The same for a session. Returns how many questions that was.
   static int64_t expire_of_session(Tx& tx, std::string_view session_id, std::string_view why);
 
+  /// Records an answer within the transaction of whoever decides; nobody checks it. Errors: those of the
+  /// rule.
+  static Result<Question> answer(Tx& tx, Question question, const std::vector<std::string>& texts,
+                                 FreeText free_text = FreeText::allowed);
+  /// The answer is another one now; for one that has not reached its asker.
+  static Question change_answer(Tx& tx, Question question, std::string response);
+
   /// Expires a question that still waits: nobody is left to hear the answer, and `why`.
   static void withdraw(Tx& tx, std::string_view id, std::string_view why);
   Task<Result<>> withdraw(std::string id, std::string why);
@@ -39,8 +46,9 @@ class Inbox {
   /// The question once the agent has its answer, or as it is when `limit` has passed.
   Task<Result<Question>> wait_for_delivery(std::string id, Duration limit);
   /// Asked in the transaction of each answer, with the question as it would be then; an error refuses the
-  /// answer. Set while the daemon is wired: the store's thread calls it.
-  using Check = std::function<Result<>(Reader& reader, const Question& answered)>;
+  /// answer. What it writes is kept with the answer. Set while the daemon is wired: the store's thread calls
+  /// it.
+  using Check = std::function<Result<>(Tx& tx, const Question& answered)>;
   void set_check(Check check) { check_ = std::move(check); }
   /// Something about questions changed outside this service's own calls (a run's transaction).
   void notify() {

@@ -57,6 +57,20 @@ class InboxTest : public StoreFixture {
   Inbox inbox;
 };
 
+TEST_F(InboxTest, AQuestionHasATraceInItsRowAndItsEvents) {
+  auto question = a_question("q1");
+  question.trace_id = std::string(32, 'a');
+  ASSERT_TRUE(ask(question));
+  ASSERT_TRUE(ask(a_question("q2")));
+  ASSERT_TRUE(answer("q1", "c"));
+  EXPECT_EQ(find("q1")->trace_id, std::string(32, 'a'));
+  EXPECT_EQ(find("q2")->trace_id.size(), 32u) << "one of its own, where its asker has none";
+  auto page = thread->await([&] { return store->events().read(0, {}, 5000); });
+  ASSERT_EQ(page->events.size(), 3u);
+  for (const auto& event : page->events)
+    EXPECT_EQ(text_or(parse_json(event.data)->get_object(), "trace_id").size(), 32u) << event.type;
+}
+
 TEST_F(InboxTest, AQuestionIsRecordedAsAsked) {
   ASSERT_TRUE(ask(a_question("q1")));
   auto found = find("q1");
@@ -215,7 +229,7 @@ TEST_F(InboxTest, ListsOldestFirst) {
 }
 
 TEST_F(InboxTest, AnAnswerThatTheCheckRefusesIsNone) {
-  inbox.set_check([](Reader&, const Question& answered) -> Result<> {
+  inbox.set_check([](Tx&, const Question& answered) -> Result<> {
     if (answered.response == "c") return fail(Code::conflict, "not this one", "answer");
     return {};
   });

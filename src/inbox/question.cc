@@ -95,15 +95,13 @@ Question expire(Question question, std::string_view why, Time now) {
   return question;
 }
 
-Duration time_open(const std::vector<Question>& questions, Time from, Time to) {
-  std::vector<std::pair<Time, Time>> spans;
-  for (const auto& question : questions)
-    spans.emplace_back(std::max(question.asked_at, from), std::min(question.answered_at.value_or(to), to));
+Duration time_open(std::vector<std::pair<Time, Time>> spans, Time from, Time to) {
   std::ranges::sort(spans);
   Duration open{};
   auto counted = from;
   for (auto [begin, end] : spans) {
     begin = std::max(begin, counted);
+    end = std::min(end, to);
     if (end <= begin) continue;
     open += end - begin;
     counted = end;
@@ -127,6 +125,7 @@ json::object to_json(const Question& question) {
           {"asked_at", to_rfc3339(question.asked_at)},
           {"member", json_or_null(question.member)},
           {"withdrawn_because", json_or_null(question.withdrawn_because)},
+          {"trace_id", json_or_null(question.trace_id)},
           {"answered_at", question.answered_at ? json::value(to_rfc3339(*question.answered_at)) : nullptr}};
 }
 

@@ -37,6 +37,7 @@ struct Question {
   std::string reply_context = {};
   std::string member = {};             ///< who asked
   std::string withdrawn_because = {};  ///< of one that expired: what became of its asker
+  std::string trace_id = {};           ///< what it was asked for; one of its own where nothing else is known
 };
 
 /// Whether an answer may stand beside the options of its question.
@@ -56,8 +57,8 @@ Question expire(Question question, std::string_view why, Time now);
 /// "withdrawn because its asker ended: …".
 std::string describe_withdrawal(const Question& question);
 
-/// How long at least one of these was open between two times.
-Duration time_open(const std::vector<Question>& questions, Time from, Time to);
+/// How long at least one of these spans was open between two times.
+Duration time_open(std::vector<std::pair<Time, Time>> spans, Time from, Time to);
 
 /// The wire form; of `reply_context` only the parts are in it, as `questions`.
 json::object to_json(const Question& question);

@@ -15,11 +15,14 @@ CREATE INDEX questions_pending ON questions(asked_at) WHERE status = 'pending';
 ALTER TABLE questions ADD COLUMN member TEXT NOT NULL DEFAULT '';
 ALTER TABLE questions ADD COLUMN withdrawn_because TEXT NOT NULL DEFAULT '';
 CREATE INDEX questions_of_asker ON questions(run_uid) WHERE status = 'pending';
+)"},
+                                        {"inbox", 3, R"(
+ALTER TABLE questions ADD COLUMN trace_id TEXT NOT NULL DEFAULT '';
 )"}};
 
 #define QUESTION_COLUMNS                                                                                 \
   "id, task_id, run_uid, kind, prompt, options, status, response, delivered, delivery_error, asked_at, " \
-  "answered_at, reply_context, member, withdrawn_because"
+  "answered_at, reply_context, member, withdrawn_because, trace_id"
 
 std::string to_text_list(const std::vector<std::string>& options) {
   return to_text(json::value_from(options));
@@ -40,7 +43,8 @@ Question to_question(const Row& row) {
                     .answered_at = row.maybe_time(11),
                     .reply_context = row.text(12),
                     .member = row.text(13),
-                    .withdrawn_because = row.text(14)};
+                    .withdrawn_because = row.text(14),
+                    .trace_id = row.text(15)};
   question.options = row.texts(5);
   if (!row.is_null(7)) question.response = row.text(7);
   return question;
@@ -77,6 +81,14 @@ std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid)
                                   run_uid));
 }
 
+std::vector<std::string> askers_of_permissions(Reader& reader) {
+  std::vector<std::string> found;
+  for (const auto& row :
+       reader.rows("SELECT DISTINCT run_uid FROM questions WHERE status = 'pending' AND kind = 'permission'"))
+    found.push_back(row.text(0));
+  return found;
+}
+
 std::vector<Question> asked_by(Reader& reader, std::string_view member, Time since) {
   return to_questions(
       reader.rows("SELECT " QUESTION_COLUMNS
@@ -102,11 +114,11 @@ std::vector<Question> undelivered(Reader& reader) {
 
 bool add(Tx& tx, const Question& question) {
   return tx.exec("INSERT OR IGNORE INTO questions(" QUESTION_COLUMNS
-                 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                 ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                  question.id, question.task_id, question.run_uid, name(question.kind), question.prompt,
                  to_text_list(question.options), name(question.status), question.response, question.delivered,
                  question.delivery_error, question.asked_at, question.answered_at, question.reply_context,
-                 question.member, question.withdrawn_because) > 0;
+                 question.member, question.withdrawn_because, question.trace_id) > 0;
 }
 
 void update(Tx& tx, const Question& question) {
@@ -117,8 +129,17 @@ void update(Tx& tx, const Question& question) {
       question.answered_at, question.withdrawn_because, question.id);
 }
 
+void set_reply_context(Tx& tx, std::string_view id, std::string_view reply_context) {
+  tx.exec("UPDATE questions SET reply_context = ? WHERE id = ?", reply_context, id);
+}
+
 int64_t count_all_pending(Reader& reader) {
   return reader.row("SELECT count(*) FROM questions WHERE status = 'pending'")->integer(0);
+}
+
+int64_t count_of_asker(Reader& reader, std::string_view run_uid) {
+  return reader.row("SELECT count(*) FROM questions WHERE run_uid = ? AND status = 'pending'", run_uid)
+      ->integer(0);
 }
 
 int64_t count_pending(Reader& reader, std::string_view task_id) {

@@ -14,6 +14,8 @@ std::optional<Question> find(Reader& reader, std::string_view id);
 std::vector<Question> list(Reader& reader, std::string_view task_id, bool pending_only);
 /// What an execution or a session waits for an answer to, oldest first.
 std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid);
+/// The executions that wait for a permission, each once.
+std::vector<std::string> askers_of_permissions(Reader& reader);
 /// What a member has asked and was open after `since`, oldest first.
 std::vector<Question> asked_by(Reader& reader, std::string_view member, Time since);
 /// The same of several members: the first 1,000 that were asked since then.
@@ -23,7 +25,10 @@ std::vector<Question> undelivered(Reader& reader);
 /// False if a question with this id is there already: asking is idempotent.
 bool add(Tx& tx, const Question& question);
 void update(Tx& tx, const Question& question);
+/// What its answer is made with.
+void set_reply_context(Tx& tx, std::string_view id, std::string_view reply_context);
 int64_t count_all_pending(Reader& reader);
+int64_t count_of_asker(Reader& reader, std::string_view run_uid);
 int64_t count_pending(Reader& reader, std::string_view task_id);
 void remove_of(Tx& tx, std::string_view task_id);
 

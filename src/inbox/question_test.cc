@@ -111,16 +111,11 @@ TEST(QuestionNames, LeadBack) {
 
 TEST(TimeOpen, CountsEachMomentOnceAndNothingOutside) {
   const Time noon = *parse_rfc3339("2026-11-15T12:00:00.000Z");
-  auto asked = [&](Duration from, std::optional<Duration> to) {
-    Question question;
-    question.asked_at = noon + from;
-    if (to) question.answered_at = noon + *to;
-    return question;
-  };
+  auto asked = [&](Duration from, Duration to) { return std::pair(noon + from, noon + to); };
   EXPECT_EQ(time_open({}, noon, noon + 1h), 0s);
   EXPECT_EQ(time_open({asked(10min, 20min)}, noon, noon + 1h), 10min);
   EXPECT_EQ(time_open({asked(15min, 30min), asked(10min, 20min)}, noon, noon + 1h), 20min) << "two at once";
-  EXPECT_EQ(time_open({asked(-10min, 10min), asked(50min, {})}, noon, noon + 1h), 20min)
+  EXPECT_EQ(time_open({asked(-10min, 10min), asked(50min, 60min)}, noon, noon + 1h), 20min)
       << "open at both ends";
   EXPECT_EQ(time_open({asked(-20min, -10min), asked(2h, 3h)}, noon, noon + 1h), 0s);
 }

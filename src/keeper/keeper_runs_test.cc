@@ -99,6 +99,10 @@ TEST_F(KeeperRuns, WritesADeliveryOnceAndClosesTheInput) {
   json::object write{{"op", "write"}, {"uid", "a"}, {"delivery", "q1"}, {"data", to_base64("hello\n")}};
   EXPECT_TRUE(bool_or(daemon_->ask(write), "written"));
   EXPECT_TRUE(bool_or(daemon_->ask(write), "written"));
+  json::object has_taken{{"op", "has_taken"}, {"uid", "a"}, {"delivery", "q1"}};
+  EXPECT_TRUE(bool_or(daemon_->ask(has_taken), "taken"));
+  has_taken["delivery"] = "q2";
+  EXPECT_FALSE(bool_or(daemon_->ask(has_taken), "taken", true));
   write["delivery"] = "q2";
   write["data"] = to_base64("bye\n");
   write["eof"] = true;
@@ -109,6 +113,21 @@ TEST_F(KeeperRuns, WritesADeliveryOnceAndClosesTheInput) {
   daemon_->exit_of("a");
   EXPECT_EQ(bytes("a"), "got hello\ngot bye\nend\n");
   EXPECT_EQ(text_or(daemon_->ask(write), "error"), "not_running");
+}
+
+/// Whoever could open them would answer for a person, or write lines in the program's name.
+TEST_F(KeeperRuns, NobodyOpensAPrivateInputOrOutput) {
+  auto request = command("a",
+                         "sh -c \"echo forged > /proc/$$/fd/1\" 2>/dev/null || echo no output; sh -c \"echo "
+                         "forged > /proc/$$/fd/0\" 2>/dev/null || echo no input; head -c 900000 /dev/zero | "
+                         "tr '\\0' x; echo; while read x; do echo got $x; done; echo end");
+  request["private_stdio"] = true;
+  daemon_->ask(request);
+  json::object write{
+      {"op", "write"}, {"uid", "a"}, {"delivery", "q1"}, {"data", to_base64("hello\n")}, {"eof", true}};
+  EXPECT_TRUE(bool_or(daemon_->ask(write), "written"));
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "code", -1), 0);
+  EXPECT_EQ(bytes("a"), "no output\nno input\n" + std::string(900'000, 'x') + "\ngot hello\nend\n");
 }
 
 TEST_F(KeeperRuns, HoldsBackWhatTheChildDoesNotRead) {

@@ -35,6 +35,7 @@ std::string read_command(const json::object& request, SpawnRequest& command) {
   command.cwd = text_or(request, "cwd", ".");
   command.pty = bool_or(request, "pty");
   command.stdin_pipe = text_or(request, "stdin", "pipe") != "null";
+  command.private_stdio = bool_or(request, "private_stdio");
   command.rows = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "rows", 24), 1, 9999));
   command.cols = static_cast<unsigned short>(std::clamp<int64_t>(int_or(request, "cols", 80), 1, 9999));
   if (has_nul(command.cwd)) return "cwd contains NUL";
@@ -76,7 +77,7 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
     stopping_ = true;
     return answer(asker, {});
   }
-  for (std::string_view known : {"kill", "signal", "write", "resize"}) {
+  for (std::string_view known : {"kill", "signal", "write", "has_taken", "resize"}) {
     if (op != known) continue;
     std::string uid(text_or(request, "uid"));
     if (auto run = runs_.find(uid); run != runs_.end()) return on_run(asker, op, request, *run->second);
@@ -236,6 +237,8 @@ void Keeper::on_run(const Asker& asker, std::string_view op, const json::object&
     begin_end(run, static_cast<int>(signal), Duration(grace));
     return answer(asker, {});
   }
+  if (op == "has_taken")
+    return answer(asker, {{"taken", run.deliveries.has_taken(text_or(request, "delivery"))}});
   // The queue knows what was written before the end, and refuses the rest.
   if (!run.main_alive && op != "write") return refuse(asker, "not_running", "the run has ended");
   if (op == "write") return write(asker, request, run);

@@ -131,12 +131,22 @@ void arrange_descriptors(Plan& plan) {
   give_up(plan, exec_);
 }
 
-bool make_pipe(Fd& read_end, Fd& write_end, int keeper_flags_on_read) {
+bool make_pipe(Fd& read_end, Fd& write_end, bool keeper_reads) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   read_end = Fd(ends[0]);
   write_end = Fd(ends[1]);
-  return fcntl(keeper_flags_on_read ? ends[0] : ends[1], F_SETFL, O_NONBLOCK) == 0;
+  return fcntl(keeper_reads ? ends[0] : ends[1], F_SETFL, O_NONBLOCK) == 0;
+}
+
+/// As a pipe, one way only, but nobody can open it by its name in /proc.
+bool make_private_pipe(Fd& read_end, Fd& write_end, bool keeper_reads) {
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) return false;
+  read_end = Fd(ends[0]);
+  write_end = Fd(ends[1]);
+  return shutdown(ends[0], SHUT_WR) == 0 && shutdown(ends[1], SHUT_RD) == 0 &&
+         fcntl(keeper_reads ? ends[0] : ends[1], F_SETFL, O_NONBLOCK) == 0;
 }
 
 /// The keeper's end of a new terminal; the plan names the other. Nothing, with errno.
@@ -259,8 +269,9 @@ std::expected<Spawned, SpawnError> spawn(const SpawnRequest& request) {
     if (!makes_own_terminal(request) && !take_terminal(make_terminal(request, plan), spawned))
       return failed(pty_);
   } else if (!request.outlives) {
-    if (request.stdin_pipe && !make_pipe(in, spawned.in, false)) return failed(pipe_);
-    if (!make_pipe(spawned.out, out, true) || !make_pipe(spawned.err, err, true)) return failed(pipe_);
+    auto make = request.private_stdio ? make_private_pipe : make_pipe;
+    if (request.stdin_pipe && !make(in, spawned.in, false)) return failed(pipe_);
+    if (!make(spawned.out, out, true) || !make_pipe(spawned.err, err, true)) return failed(pipe_);
   }
   plan.in = in.get();
   plan.out = out.get();

@@ -21,6 +21,9 @@ struct SpawnRequest {
   std::string cwd;
   bool pty = false;
   bool stdin_pipe = true;
+  /// Standard input and output are sockets, not pipes: a pipe can be opened again by any process of the same
+  /// user (/proc/PID/fd), which could then answer for a person or write lines in the program's name.
+  bool private_stdio = false;
   unsigned short rows = 24, cols = 80;
   rlimit open_files{};       ///< what the child gets: the keeper raises its own
   Custody custody;           ///< for its supervisor

@@ -49,6 +49,8 @@ bool Keeper::make_state_again() {
   auto root = "/proc/self/fd/" + std::to_string(root_.get());
   if (!keep_state_folder(root, ".coven", state_)) return false;
   removals_.add(state_.folder);
+  // Once more: nobody told us of a mark that was removed before its folder was watched.
+  if (!keep_state_folder(root, ".coven", state_)) return false;
   bool has_folders = make_folders_again();
   bool has_lock = lock_.take_again(state_.folder).has_value();
   bool has_records = has_folders && make_records_again();

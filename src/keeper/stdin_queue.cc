@@ -24,6 +24,11 @@ StdinQueue::Offer StdinQueue::offer(Delivery delivery) {
   return Offer::queued;
 }
 
+bool StdinQueue::has_taken(std::string_view id) const {
+  return std::ranges::find(delivered_, id) != delivered_.end() ||
+         std::ranges::find(waiting_, id, &Delivery::id) != waiting_.end();
+}
+
 StdinQueue::Drain StdinQueue::drain(int fd, std::vector<Delivery>& done) {
   while (!waiting_.empty()) {
     Delivery& first = waiting_.front();

@@ -32,6 +32,8 @@ class StdinQueue {
   /// Gives up on everything that waits, and refuses more.
   std::vector<Delivery> close();
 
+  /// Whether a delivery with this id waits, or was written, as far as that is remembered.
+  bool has_taken(std::string_view id) const;
   /// The ids of what was written, the last 64.
   const std::vector<std::string>& delivered() const { return delivered_; }
   bool empty() const { return waiting_.empty(); }

@@ -2,57 +2,21 @@
 
 #include <fmt/format.h>
 
-#include <deque>
 #include <filesystem>
 
 #include "base/text.h"
 #include "platform/files/files.h"
+#include "platform/files/links.h"
 
 namespace cru::coordination {
 namespace {
 
 namespace fs = std::filesystem;
 constexpr size_t max_resolved_bytes = 4096;
-constexpr int max_links = 40;
 
 std::unexpected<Error> outside_project(std::string message) {
   return fail(Code::invalid_argument, std::move(message), "file_path",
               "use a path inside the project, relative to its root");
-}
-
-void push_front(std::deque<std::string>& names, const fs::path& path) {
-  std::vector<std::string> fresh;
-  for (const auto& name : path.relative_path()) fresh.push_back(name.string());
-  names.insert(names.begin(), fresh.begin(), fresh.end());
-}
-
-/// Where `path` leads: every link followed, also one whose target is not there, for writing through it would
-/// make the target. What does not exist is taken as written.
-Result<fs::path> follow(const fs::path& path) {
-  fs::path at = "/";
-  std::deque<std::string> names;
-  push_front(names, path);
-  for (int links = 0; !names.empty();) {
-    auto name = std::move(names.front());
-    names.pop_front();
-    if (name.empty() || name == ".") continue;
-    if (name == "..") {
-      at = at.parent_path();
-      continue;
-    }
-    std::error_code error;
-    auto next = at / name;
-    if (!fs::is_symlink(fs::symlink_status(next, error))) {
-      at = std::move(next);
-      continue;
-    }
-    if (++links > max_links) return outside_project("the path contains a loop of symbolic links");
-    auto target = fs::read_symlink(next, error);
-    if (error) return outside_project("a symbolic link in the path cannot be read");
-    if (target.is_absolute()) at = "/";
-    push_front(names, target);
-  }
-  return at;
 }
 
 /// The repository that `folder` is a tree of, as its common dir: its own `.git`, or what that file points to.
@@ -95,20 +59,21 @@ Result<Paths::Resolved> resolve_below(const fs::path& root, const std::string& r
   if (path.size() > max_resolved_bytes || path.find('\0') != std::string::npos)
     return outside_project("the path is too long or contains NUL");
   auto start = cwd.empty() ? root : fs::path(cwd);
-  auto target = follow(start.is_absolute() ? start / path : root / start / path);
-  if (!target) return fail(std::move(target.error()));
+  auto led = follow_links((start.is_absolute() ? start / path : root / start / path).string());
+  if (!led) return outside_project(std::move(led.error().message));
+  fs::path target = *led;
   std::error_code error;
   fs::path relative;
   // The innermost tree of this repository around it: each worktree has the same paths.
   if (!repository.empty())
-    for (auto folder = *target; relative.empty() && folder != folder.parent_path();
+    for (auto folder = target; relative.empty() && folder != folder.parent_path();
          folder = folder.parent_path())
-      if (common_dir(folder) == repository) relative = below(*target, folder);
-  if (relative.empty()) relative = below(*target, root);
+      if (common_dir(folder) == repository) relative = below(target, folder);
+  if (relative.empty()) relative = below(target, root);
   if (relative.empty()) return outside_project(fmt::format("{} is outside the project", path));
   relative = without_worktree(relative);
   auto text = relative == "." ? std::string() : relative.string();
-  return Paths::Resolved{std::move(text), fs::is_directory(*target, error)};
+  return Paths::Resolved{std::move(text), fs::is_directory(target, error)};
 }
 
 class FilePaths final : public Paths {

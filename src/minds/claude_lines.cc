@@ -29,6 +29,14 @@ double number_or_zero(const json::object& object, std::string_view key) {
 class ClaudeReader final : public JsonLinesReader {
  public:
   ClaudeReader() { reply_.reports_heard.emplace(); }
+  void begin_turn() override {
+    before_ = reply_.usage;
+    replies_before_ = replies_;
+    by_message_.clear();
+    failure_.reset();
+    limit_until_.reset();
+    ended_ = interrupted_ = false;
+  }
   std::vector<ProgramEvent> read_object(std::string_view type, const json::object& data) override {
     if (auto session = text_or(data, "session_id"); !session.empty()) reply_.resume = session;
     if (type == "assistant" && !ended_) count_message(data);
@@ -131,7 +139,10 @@ class ClaudeReader final : public JsonLinesReader {
     reply_.message.text = result.empty() ? last_text_ : std::string(result);
     reply_.stop_reason = text_or(data, "stop_reason");
     count(data);
-    replies_ = std::max({replies_, int64_t(1), std::min<int64_t>(int_or(data, "num_turns"), max_messages)});
+    replies_ =
+        std::max(replies_, replies_before_ + std::clamp<int64_t>(int_or(data, "num_turns"), 1, max_messages));
+    interrupted_ =
+        subtype == "error_during_execution" && text_or(data, "terminal_reason").starts_with("aborted");
     if (subtype == "error_max_turns" && !reply_.message.text.empty()) {
       reply_.stop_reason = "max_turns";
     } else if (bool_or(data, "is_error") || subtype != "success") {
@@ -152,6 +163,7 @@ class ClaudeReader final : public JsonLinesReader {
   /// `usage` leaves its subagents out; `modelUsage` does not.
   void count(const json::object& data) {
     const auto* models = object_at(data, "modelUsage");
+    auto counted = reply_.usage;
     reply_.usage = {};
     if (models) {
       for (const auto& member : *models) {
@@ -164,6 +176,9 @@ class ClaudeReader final : public JsonLinesReader {
     } else if (const auto* usage = object_at(data, "usage")) {
       reply_.usage = usage_of(*usage);
     }
+    // What its messages have told was spent, whatever its sum leaves out: of a turn that was interrupted it
+    // may.
+    if (reply_.usage.total() < counted.total()) reply_.usage = counted;
     if (data.contains("total_cost_usd")) reply_.cost_usd = number_or_zero(data, "total_cost_usd");
   }
 
@@ -174,9 +189,9 @@ class ClaudeReader final : public JsonLinesReader {
     const auto* usage = message ? object_at(*message, "usage") : nullptr;
     if (!usage || by_message_.size() >= max_messages) return;
     by_message_[std::string(text_or(*message, "id"))] = usage_of(*usage);
-    reply_.usage = {};
+    reply_.usage = before_;
     for (const auto& [id, used] : by_message_) reply_.usage += used;
-    replies_ = static_cast<int64_t>(by_message_.size());
+    replies_ = replies_before_ + static_cast<int64_t>(by_message_.size());
   }
 
   static Usage usage_of(const json::object& usage) {
@@ -185,6 +200,8 @@ class ClaudeReader final : public JsonLinesReader {
   }
 
   std::map<std::string, Usage> by_message_;
+  Usage before_;  ///< of the turns before this one, of which `modelUsage` has the sum
+  int64_t replies_before_ = 0;
   std::string streamed_;  ///< of the message that is coming
   std::string last_text_;
   bool begins_ = true;

@@ -99,7 +99,10 @@ class GeminiReader final : public JsonLinesReader {
     auto text = text_or(data, "content");
     // After a tool, or where it is no piece, a new text begins: the last is the answer.
     bool fresh = std::exchange(begins_, false) || !bool_or(data, "delta");
-    if (fresh) reply_.message.text.clear();
+    if (fresh) {
+      reply_.message.text.clear();
+      ++replies_;
+    }
     reply_.message.text += text;
     if (fresh) return say(text);
     return {{.text = std::string(text)}};
@@ -107,6 +110,7 @@ class GeminiReader final : public JsonLinesReader {
 
   void read_result(const json::object& data) {
     ended_ = true;
+    replies_ = std::max<int64_t>(replies_, 1);
     auto stats = object_or_empty(data, "stats");
     auto cached = tokens_or(stats, "cached");
     auto input = tokens_or(stats, "input_tokens");

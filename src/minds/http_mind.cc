@@ -146,8 +146,8 @@ class HttpMind final : public Mind {
     if (answer->status < 200 || answer->status >= 300) {
       auto trouble = trouble_from_status(provider_.name, answer->status, answer->body,
                                          answer->header("retry-after"), loop_.clock().wall());
+      if (answer->status == 429 && trouble.may_retry) note_limit(trouble, *answer);
       if (answer->header("x-should-retry") == "false") trouble.may_retry = false;
-      if (answer->status == 429) note_limit(trouble, *answer);
       co_return std::unexpected(std::move(trouble));
     }
     auto reply = hearing.builder->finish();
@@ -156,7 +156,8 @@ class HttpMind final : public Mind {
     co_return std::unexpected(Trouble{std::move(reply.error()), may_retry});
   }
 
-  /// A limit that lasts is not waited for here.
+  /// A limit that lasts is not waited for here. One that is near is, and its time is told if it outlasts the
+  /// last attempt.
   void note_limit(Trouble& trouble, const HttpReply& answer) const {
     auto now = loop_.clock().wall();
     auto until = reset_in(
@@ -168,8 +169,9 @@ class HttpMind final : public Mind {
          .input_reset = std::string(answer.header("anthropic-ratelimit-input-tokens-reset")),
          .output_reset = std::string(answer.header("anthropic-ratelimit-output-tokens-reset"))},
         now);
-    if (!until || *until <= now + longest_retry) return;
-    trouble.may_retry = false;
+    if (!until || *until < now) return;
+    if (*until > now + longest_retry) trouble.may_retry = false;
+    if (!trouble.retry_after) trouble.retry_after = *until - now;
     trouble.error = with_limit(std::move(trouble.error), until, now);
   }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "minds/mind_fixture.h"
+#include "minds/usage_limit.h"
 #include "platform/loop/loop_thread_fixture.h"
 #include "platform/net/scripted_server_fixture.h"
 
@@ -162,6 +163,51 @@ TEST_F(HttpMinds, WaitAsLongAsTheyAreAskedTo) {
   EXPECT_EQ(ear_.waits[0], (std::pair<std::string, Duration>{"rate_limited", 10ms}));
   EXPECT_EQ(ear_.waits[1], (std::pair<std::string, Duration>{"overloaded", 0ms}));
   EXPECT_EQ(ear_.restarts, 0) << "nothing had been said";
+}
+
+TEST_F(HttpMinds, WaitForAResetThatIsNear) {
+  ScriptedServer server([&](Peer& peer, int connection) {
+    peer.read_request();
+    if (connection > 0) return answer_well(peer);
+    peer.reply("429 Slow", "x-ratelimit-reset-requests: 20ms\r\nconnection: close\r\n", "{}");
+  });
+  auto reply = think(server);
+  ASSERT_TRUE(reply) << reply.error().message;
+  ASSERT_EQ(ear_.waits.size(), 1u);
+  EXPECT_EQ(ear_.waits[0], (std::pair<std::string, Duration>{"rate_limited", 20ms}));
+}
+
+TEST_F(HttpMinds, TellWhenALimitEndsThatOutlastsTheirAttempts) {
+  int refused = 0;
+  ScriptedServer server([&](Peer& peer, int) {
+    peer.read_request();
+    ++refused;
+    peer.reply("429 Slow",
+               refused == 1 ? "x-ratelimit-reset-requests: 20ms\r\nconnection: close\r\n"
+                            : "retry-after: 60\r\nconnection: close\r\n",
+               "{}");
+  });
+  provider_.retries = 1;
+  auto began = thread_.loop.clock().wall();
+  auto reply = think(server);
+  ASSERT_FALSE(reply);
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(failure_type(reply.error()), "rate_limited");
+  auto until = limit_ends_at(reply.error());
+  ASSERT_TRUE(until) << "the work could wait for it";
+  EXPECT_GE(*until, began + 60s);
+}
+
+TEST_F(HttpMinds, NobodyWaitsForAQuotaThatIsSpent) {
+  ScriptedServer server([&](Peer& peer, int) {
+    peer.read_request();
+    peer.reply("429 Spent", "retry-after: 60\r\nconnection: close\r\n",
+               R"({"error":{"code":"insufficient_quota","message":"buy more"}})");
+  });
+  auto reply = think(server);
+  ASSERT_FALSE(reply);
+  EXPECT_TRUE(ear_.waits.empty());
+  EXPECT_FALSE(limit_ends_at(reply.error()));
 }
 
 TEST_F(HttpMinds, BeginAgainWhenAReplyIsCut) {

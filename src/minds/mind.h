@@ -19,6 +19,9 @@ class Listener {
   virtual void tool_used(const std::string& name, const json::object& input) { (void)name, (void)input; }
   /// The mind waits before it tries again, and why: "rate_limited", "overloaded", "connection".
   virtual void waiting(const std::string& why, Duration how_long) { (void)why, (void)how_long; }
+  /// It waits for a budget, or does so no longer: for a person who is asked, or for what others have set
+  /// aside.
+  virtual void waiting_for_budget(bool waits) { (void)waits; }
   /// What was said so far is void: the reply begins again.
   virtual void restarted() {}
   /// A reply that comes to nothing, or begins again, has cost this. What a reply tells is not told here.

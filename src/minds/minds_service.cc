@@ -232,6 +232,30 @@ Task<Result<Choice>> Minds::choose_backend(std::string name) {
   co_return co_await state_->resolve({.name = name, .provider = name, .id = {}, .prices = {}, .script = {}});
 }
 
+bool Minds::is_free(const std::string& name) const {
+  auto model = state_->settings.models.find(name);
+  const auto* provider =
+      state_->find_provider(model == state_->settings.models.end() ? name : model->second.provider);
+  return provider && provider->kind == ProviderKind::scripted;
+}
+
+Task<Result<>> Minds::count_words(std::string member, int64_t tokens) {
+  if (!state_->options.budgets) co_return Result<>();
+  auto& budgets = *state_->options.budgets;
+  auto id = fmt::format("words#{:016x}", state_->random.next());
+  Stop never;
+  auto begun = co_await budgets.begin({.id = id,
+                                       .payer = {.member = std::move(member), .waits = false},
+                                       .provider = "scripted",
+                                       .model = "scripted",
+                                       .wanted = {.tokens = tokens, .turns = 1}},
+                                      never);
+  if (!begun) co_return fail(std::move(begun.error()));
+  auto ended = co_await budgets.end(id, {.tokens = tokens, .turns = 1});
+  if (!ended) co_return fail(std::move(ended.error()));
+  co_return Result<>();
+}
+
 Task<std::vector<Readiness>> Minds::survey() {
   std::vector<Readiness> all;
   std::string automatic;

@@ -53,6 +53,10 @@ class Minds {
   /// The same by the name of a model or of a provider: a program is asked without naming a model, else the
   /// first of the provider's models is taken.
   Task<Result<Choice>> choose_backend(std::string name);
+  /// Whether thinking with a model or a provider of this name costs nothing: it is a script.
+  bool is_free(const std::string& name) const;
+  /// Counts words that were made here, without a model, to a member and the day. Errors: those of a budget.
+  Task<Result<>> count_words(std::string member, int64_t tokens);
   /// Never calls a provider over the network; one on this machine works only if something listens there.
   Task<std::vector<Readiness>> survey();
   /// A key for a provider, kept in memory only.

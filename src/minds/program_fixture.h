@@ -75,6 +75,7 @@ class PrintingKeeper final : public runs::Keeper {
     is_closed = eof;
     co_return Result<>();
   }
+  Task<Result<bool>> has_taken(std::string, std::string) override { co_return false; }
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string) override { co_return Result<>(); }
   Task<void> remember(std::string, std::string) override { co_return; }

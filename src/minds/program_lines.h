@@ -25,6 +25,12 @@ class ProgramReader {
   bool has_ended() const { return ended_; }
   /// What the program has said of its failure so far; empty if it has not failed.
   std::string failure() const { return failure_ ? failure_->second : std::string(); }
+  /// "rate_limited", …; empty if it has not failed.
+  std::string failure_type() const { return failure_ ? failure_->first : std::string(); }
+  /// Its turn ended because it was told to.
+  bool was_interrupted() const { return interrupted_; }
+  /// Of a program that is talked to: it begins another turn, and what it has spent so far stays spent.
+  virtual void begin_turn() {}
   /// After the last line. Errors: the failure that the program told, or "run_failed" if it never said that it
   /// is done; `how_it_ended` and `trace` are for that.
   Result<Reply> finish(const std::string& how_it_ended, const std::string& trace);
@@ -50,6 +56,7 @@ class ProgramReader {
   int64_t replies_ = 0;
   std::optional<Time> limit_until_ = {};
   bool ended_ = false;
+  bool interrupted_ = false;
   bool has_spoken_ = false;
   std::optional<std::pair<std::string, std::string>> failure_;  ///< type and message
 };

@@ -50,6 +50,48 @@ TEST(ClaudeLines, TellOfToolsAndBillFromModelUsage) {
   EXPECT_EQ(heard.reply->usage.input, 23344);
 }
 
+// A program that is talked to: its turn was ended by us, and another begins. What it spent before stays
+// spent.
+TEST(ClaudeLines, OfAFurtherTurnAddToWhatWasSpent) {
+  auto reader = claude_reader();
+  auto message = [](std::string id, int64_t tokens) {
+    return to_text(json::object{
+        {"type", "assistant"},
+        {"message", {{"id", id}, {"content", json::array()}, {"usage", {{"input_tokens", tokens}}}}}});
+  };
+  reader->read(message("one", 100));
+  reader->read(message("two", 100));
+  reader->read(R"({"type":"result","subtype":"error_during_execution","is_error":true,"num_turns":2,)"
+               R"("terminal_reason":"aborted_tools","modelUsage":{"m":{"inputTokens":210}}})");
+  EXPECT_TRUE(reader->has_ended());
+  EXPECT_TRUE(reader->was_interrupted());
+  EXPECT_EQ(reader->usage().total(), 210);
+  reader->begin_turn();
+  EXPECT_FALSE(reader->has_ended());
+  EXPECT_FALSE(reader->was_interrupted());
+  reader->read(message("three", 50));
+  EXPECT_EQ(reader->usage().total(), 260);
+  EXPECT_EQ(reader->replies(), 3);
+  reader->read(
+      R"({"type":"result","subtype":"success","num_turns":1,"result":"done","modelUsage":{"m":{"inputTokens":270}}})");
+  EXPECT_EQ(reader->usage().total(), 270) << "the sum is of all turns";
+  EXPECT_EQ(reader->replies(), 3);
+  EXPECT_TRUE(reader->failure_type().empty());
+}
+
+TEST(ClaudeLines, TellAnInterruptionFromAnyOtherFailure) {
+  auto reader = claude_reader();
+  reader->read(
+      R"({"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":1900000000}})");
+  reader->read(
+      R"({"type":"result","subtype":"success","is_error":true,"result":"You've hit your session limit"})");
+  EXPECT_FALSE(reader->was_interrupted());
+  EXPECT_EQ(reader->failure_type(), "rate_limited");
+  EXPECT_TRUE(reader->limit_until());
+  reader->begin_turn();
+  EXPECT_FALSE(reader->limit_until());
+}
+
 // What a program says that it was given is what it knows: an answer may have come after it gave up.
 TEST(ClaudeLines, TellWhichReportsWereHeard) {
   auto result = [](std::string_view content, bool is_error) {

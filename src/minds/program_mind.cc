@@ -13,13 +13,14 @@
 #include "minds/usage_limit.h"
 #include "platform/files/files.h"
 #include "platform/files/line_log.h"
+#include "platform/process/local_time.h"
 
 namespace cru::minds {
 namespace {
 
-constexpr Duration max_read = 1h;
+constexpr Duration max_program_read = 1h;
 constexpr size_t kept_errors = 20;
-constexpr size_t max_line = 16u << 20;
+constexpr size_t max_program_line = 16u << 20;
 constexpr auto gemini_settings_variable = "GEMINI_CLI_SYSTEM_SETTINGS_PATH";
 
 Task<void> kill_run(runs::Runs& runs, std::string id) { (void)co_await runs.kill(std::move(id), {}); }
@@ -34,7 +35,7 @@ class Following {
     auto line = decode_line(record);
     if (!line) return;
     if (line->stream != "stdout") return keep_error(line->bytes);
-    if (partial_.size() + line->bytes.size() <= max_line) partial_ += line->bytes;
+    if (partial_.size() + line->bytes.size() <= max_program_line) partial_ += line->bytes;
     if (line->eol) end_line();
   }
 
@@ -42,10 +43,12 @@ class Following {
     auto line = std::exchange(partial_, {});
     if (line.ends_with('\r')) line.pop_back();
     for (const auto& event : reader_->read(line)) tell(event);
-    if (reader_->usage() == told_ && reader_->cost_usd() == told_cost_) return;
+    if (reader_->usage() == told_ && reader_->cost_usd() == told_cost_ && reader_->replies() == replies_)
+      return;
     told_ = reader_->usage();
     told_cost_ = reader_->cost_usd();
-    listener_.used(told_, told_cost_, reader_->replies());
+    replies_ = reader_->replies();
+    listener_.used(told_, told_cost_, replies_);
   }
 
   bool has_ended() const { return reader_->has_ended(); }
@@ -83,6 +86,7 @@ class Following {
   std::deque<std::string> errors_;
   Usage told_ = {};
   std::optional<double> told_cost_ = {};
+  int64_t replies_ = 0;
 };
 
 std::string describe_end(const runs::Run& run, const std::string& program) {
@@ -100,7 +104,9 @@ class ProgramMind final : public Mind {
   bool is_program() const override { return true; }
 
   Task<Result<Reply>> think(Request request, Listener& listener, Stop& stop) override {
-    if (stop.requested()) co_return fail(cancelled());
+    // One that runs already is followed, and ended: nobody else would.
+    bool is_stopped = stop.requested();
+    if (is_stopped && !(request.follows && co_await is_known(request.run_id))) co_return fail(cancelled());
     request.abilities.is_confined = runs_.confines();
     if (auto url = co_await runs_.url_for_confined(); !url.empty())
       request.abilities.tools_url = url + "/mcp";
@@ -109,7 +115,7 @@ class ProgramMind final : public Mind {
     auto id = co_await find_or_start(request, *call);
     if (!id) co_return fail(std::move(id.error()));
     // Written again after a restart: the run takes it once, for its input is then closed.
-    if (!call->input.empty()) (void)co_await runs_.send(*id, call->input, true);
+    if (!call->input.empty() && !is_stopped) (void)co_await runs_.send(*id, call->input, true);
     Stop::Listener hears(stop, [this, run = *id] { loop_.spawn(kill_run(runs_, run)); });
     Following following(provider_.kind, loop_.clock(), listener);
     auto reply = co_await follow(*id, following);
@@ -127,6 +133,12 @@ class ProgramMind final : public Mind {
 
  private:
   static Error cancelled() { return mind_failure("cancelled", "the reply was cancelled"); }
+
+  Task<bool> is_known(std::string id) {
+    if (id.empty()) co_return false;
+    auto known = co_await runs_.find(std::move(id));
+    co_return known.has_value();
+  }
 
   /// The run's id, whether it runs, has ended or was just started.
   Task<Result<std::string>> find_or_start(Request request, ProgramCall call) {
@@ -202,6 +214,7 @@ class ProgramMind final : public Mind {
     auto ended = run.ended_at.value_or(loop_.clock().wall());
     auto until = following.limit_until();
     if (auto wait = following.limit_wait(); !until && wait) until = ended + *wait;
+    if (!until) until = time_in_words(error.message, ended, utc_offset_at(ended));
     // One that ended while the program did is over: it goes on at once.
     if (until && *until <= ended) until = ended + 1s;
     error = with_limit(std::move(error), until, ended);
@@ -212,7 +225,7 @@ class ProgramMind final : public Mind {
     std::optional<BootTime> goodbye;
     int64_t since = 0;
     for (;;) {
-      auto wait = max_read;
+      auto wait = max_program_read;
       if (goodbye) wait = std::max(Duration(0), *goodbye - loop_.clock().boot());
       runs::OutputQuery query{.since = since, .limit = 500, .stream = {}, .tail = {}, .wait = wait};
       auto page = co_await runs_.read_output(id, query);

@@ -7,11 +7,12 @@
 #include <charconv>
 
 #include "base/text.h"
+#include "minds/usage_limit.h"
 
 namespace cru::minds {
 namespace {
 
-constexpr Duration max_wait = 120s;
+constexpr Duration max_wait = longest_short_limit;
 constexpr size_t max_quoted = 500;
 
 /// A provider's own words, as an error may quote them.

@@ -11,6 +11,7 @@ namespace cru::minds {
 namespace {
 
 constexpr Duration longest_limit = std::chrono::days(31);
+constexpr Duration first_wait = 1s, longest_wait = 15min;
 
 json::object details_of(const Error& error) {
   auto details = parse_json(error.details);
@@ -80,12 +81,22 @@ std::optional<Time> limit_ends_at(const Error& error) {
   return from_millis(until->get_int64());
 }
 
+std::optional<Time> plausible_limit(std::optional<Time> until, Time now) {
+  return until && *until <= now + longest_limit ? until : std::nullopt;
+}
+
 Error with_limit(Error error, std::optional<Time> until, Time now) {
-  if (!until || *until <= now || *until > now + longest_limit) return error;
+  until = plausible_limit(until, now);
+  if (!until || *until <= now) return error;
   auto details = details_of(error);
   details["until"] = to_millis(*until);
   error.details = to_text(details);
   return error;
+}
+
+Time next_try(Time until, int64_t again, Time now) {
+  auto wait = first_wait * (int64_t(1) << std::clamp<int64_t>(again, 0, 10));
+  return std::max(until, now + std::min(wait, longest_wait));
 }
 
 std::optional<Time> reset_in(const LimitHeaders& headers, Time now) {
@@ -128,6 +139,68 @@ std::optional<Duration> wait_in_words(std::string_view words) {
   }
   if (sum <= Duration(0) || sum > longest_limit) return {};
   return sum;
+}
+
+namespace {
+
+/// Takes a number off the front; none if there is none.
+std::optional<int64_t> take_number(std::string_view& text) {
+  size_t digits = 0;
+  while (digits < text.size() && digits < 4 && is_digit(text[digits])) ++digits;
+  auto number = whole_number(text.substr(0, digits));
+  text.remove_prefix(digits);
+  return number;
+}
+
+bool take(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) return false;
+  text.remove_prefix(word.size());
+  return true;
+}
+
+/// "nov 21st, 2026 ".
+std::optional<std::chrono::sys_days> take_date(std::string_view& text) {
+  static constexpr std::array<std::string_view, 12> months = {"jan", "feb", "mar", "apr", "may", "jun",
+                                                              "jul", "aug", "sep", "oct", "nov", "dec"};
+  const auto* month = std::ranges::find(months, text.substr(0, 3));
+  if (month == months.end()) return {};
+  text.remove_prefix(std::min(text.size(), text.find(' ')));
+  take(text, " ");
+  auto day = take_number(text);
+  for (std::string_view ending : {"st", "nd", "rd", "th"})
+    if (take(text, ending)) break;
+  bool is_apart = take(text, ", ");
+  auto year = take_number(text);
+  if (!day || !year || !is_apart || !take(text, " ")) return {};
+  std::chrono::year_month_day date{std::chrono::year(static_cast<int>(*year)),
+                                   std::chrono::month(static_cast<unsigned>(month - months.begin()) + 1),
+                                   std::chrono::day(static_cast<unsigned>(*day))};
+  if (!date.ok()) return {};
+  return std::chrono::sys_days(date);
+}
+
+}  // namespace
+
+std::optional<Time> time_in_words(std::string_view words, Time now, Duration utc_offset) {
+  auto lower = to_lower(std::string(words));
+  auto at = lower.find("try again at ");
+  if (at == std::string::npos) return {};
+  auto rest = std::string_view(lower).substr(at + 13);
+  auto date = take_date(rest);
+  if (!date && rest.size() != lower.size() - at - 13) return {};  // a date, but none that there is
+  auto hour = take_number(rest);
+  bool is_clock = take(rest, ":");
+  auto minute = take_number(rest);
+  if (!hour || !is_clock || !minute || *hour > 23 || *minute > 59) return {};
+  take(rest, " ");
+  bool is_pm = rest.starts_with("pm"), is_am = rest.starts_with("am");
+  if ((is_pm || is_am) && (*hour < 1 || *hour > 12)) return {};
+  if (is_pm || is_am) hour = *hour % 12 + (is_pm ? 12 : 0);
+  auto local = now + utc_offset;
+  auto clock = std::chrono::hours(*hour) + std::chrono::minutes(*minute + 1);
+  if (date) return std::chrono::time_point_cast<Duration>(*date) + clock - utc_offset;
+  auto today = std::chrono::time_point_cast<Duration>(std::chrono::floor<std::chrono::days>(local)) + clock;
+  return (today > local ? today : today + std::chrono::days(1)) - utc_offset;
 }
 
 bool is_interrupted_by_budget(const Error& error) { return bool_or(details_of(error), "interrupted"); }

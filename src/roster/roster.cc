@@ -28,6 +28,7 @@ constexpr Duration told_after_end = 1h;
 constexpr int64_t max_lost = 200;
 constexpr Duration rate_over = 5min;
 constexpr int64_t max_recent_calls = 5000;
+constexpr int64_t max_compared = 2000;  ///< members whose spending is compared
 
 std::string command_of(const runs::Run& run) {
   if (!run.task.empty()) return run.task;
@@ -173,13 +174,16 @@ Word word_of(autonomy::State state) {
   return Word::idle;
 }
 
-void add_body(Reader& reader, Facts& facts, Entry& entry) {
+void add_body(Reader& reader, Facts& facts, Entry& entry, Time now) {
   auto body = autonomy::find_agent(reader, kept_id(entry.member));
   if (!body) return;
   entry.body = body->nature->id;
   if (entry.doing.empty()) entry.doing = body->nature->role;
   bool speaks = body->state == autonomy::State::speaking;
   facts.body = Activity{word_of(body->state), body->since, speaks ? body->last_message : std::string()};
+  auto limit = autonomy::find_limit(reader, body->nature->id);
+  if (limit && *limit > now && body->state == autonomy::State::idle)
+    facts.body = Activity{Word::queued, body->since, autonomy::limit_in_words(*body->nature, *limit)};
   if (!body->error.empty()) facts.failed = Facts::Failed{body->error, body->since};
 }
 
@@ -201,7 +205,7 @@ Entry entry_of(Reader& reader, Member member, const Asked& asked, Time now) {
   add_run(reader, facts, entry);
   add_session(reader, facts, entry);
   if (who.kept_by == KeptBy::thread) add_thread(reader, facts, entry);
-  if (who.kept_by == KeptBy::body) add_body(reader, facts, entry);
+  if (who.kept_by == KeptBy::body) add_body(reader, facts, entry, now);
   entry.doing = first_line(trim(entry.doing));
   entry.badge = badge(facts, now);
   return entry;
@@ -316,15 +320,20 @@ std::string parked_for(Reader& reader, const runs::Run& run) {
 }
 
 Page list_spending(Reader& reader, const Query& query, Time now) {
-  auto page = list(reader, query, now);
+  auto wide = query;
+  wide.limit = std::max(query.limit, max_compared);
+  auto page = list(reader, wide, now);
   std::map<std::string, double> recent;
+  double all = 0;
   for (const auto& call : budgets::calls_since(reader, now - rate_over, max_recent_calls)) {
     // What a long one spent before is not of these minutes.
     auto share = call.spent.time > rate_over
                      ? static_cast<double>(rate_over.count()) / static_cast<double>(call.spent.time.count())
                      : 1.0;
     recent[call.member] += share * static_cast<double>(call.spent.tokens);
+    all += share * static_cast<double>(call.spent.tokens);
   }
+  page.tokens_a_minute = static_cast<int64_t>(all / static_cast<double>(rate_over / 1min));
   for (auto& entry : page.entries) {
     const auto& id = entry.member.id;
     if (auto found = recent.find(id); found != recent.end())
@@ -338,6 +347,12 @@ Page list_spending(Reader& reader, const Query& query, Time now) {
     return std::tuple(b.tokens_a_minute, b.tokens, a.member.name) <
            std::tuple(a.tokens_a_minute, a.tokens, b.member.name);
   });
+  // Only now: whoever spends most may be the oldest.
+  int64_t listed = 0;
+  auto cut = std::erase_if(page.entries, [&](const Entry& entry) {
+    return ++listed > query.limit && !needs_somebody(entry, now);
+  });
+  page.more = page.more || cut > 0;
   return page;
 }
 

@@ -39,6 +39,8 @@ struct Query {
 struct Page {
   std::vector<Entry> entries;
   bool more = false;
+  int64_t tokens_a_minute =
+      0;  ///< of `list_spending`: by everybody, also by those who have ended or are not listed
 };
 /// Everybody who is there with what they spend, whoever spends most first: for `cru top`.
 Page list_spending(Reader& reader, const Query& query, Time now);

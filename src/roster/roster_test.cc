@@ -3,6 +3,7 @@
 #include "approvals/approval_table.h"
 #include "approvals/approvals_service.h"
 #include "autonomy/live_table.h"
+#include "budgets/budget_table.h"
 #include "crew/crew_table.h"
 #include "inbox/inbox_service.h"
 #include "inbox/question_table.h"
@@ -15,12 +16,12 @@ namespace {
 
 using members::KeptBy;
 using members::Kind;
-using members::Member;
 
 std::vector<Migration> roster_migrations() {
   std::vector<Migration> all;
   for (auto room : {members::migrations(), inbox::migrations(), approvals::migrations(), runs::migrations(),
-                    coordination::session_migrations(), crew::migrations(), autonomy::migrations()})
+                    coordination::session_migrations(), crew::migrations(), autonomy::migrations(),
+                    budgets::migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }
@@ -299,6 +300,57 @@ TEST_F(RosterTest, LiveAgentsComeLastAndKeepNobodyOut) {
   EXPECT_EQ(page.entries[1].body, "agent_000");
   EXPECT_EQ(name(page.entries[1].badge.word), "speaking");
   EXPECT_EQ(listed().entries.size(), 6U);
+}
+
+TEST_F(RosterTest, TheRateIsOfEverybodyAlsoOfThoseWhoHaveEnded) {
+  change([](Tx& tx) {
+    add_run(tx, "here", Kind::claude);
+    for (const auto* member : {"m-here", "m-gone"})
+      budgets::put_call(tx, {.id = std::string("c-") + member,
+                             .is_open = false,
+                             .spent = {.tokens = 5000},
+                             .member = member,
+                             .at = tx.now()});
+  });
+  auto page =
+      *read([now = clock.wall()](Reader& reader) -> Result<Page> { return list_spending(reader, {}, now); });
+  ASSERT_EQ(page.entries.size(), 1U);
+  EXPECT_EQ(page.entries[0].tokens_a_minute, 1000);
+  EXPECT_EQ(page.tokens_a_minute, 2000);
+}
+
+TEST_F(RosterTest, WhoeverSpendsMostIsListedHoweverOldItIs) {
+  change([](Tx& tx) { add_run(tx, "eldest", Kind::claude); });
+  clock.advance(1s);
+  change([](Tx& tx) {
+    for (const auto* id : {"x", "y", "z"}) add_run(tx, id, Kind::claude);
+    budgets::put_call(
+        tx, {.id = "c", .is_open = false, .spent = {.tokens = 5000}, .member = "m-eldest", .at = tx.now()});
+  });
+  auto page = *read([now = clock.wall()](Reader& reader) -> Result<Page> {
+    return list_spending(reader, {.limit = 2}, now);
+  });
+  ASSERT_EQ(page.entries.size(), 2U);
+  EXPECT_TRUE(page.more);
+  EXPECT_EQ(page.entries[0].member.name, "eldest");
+}
+
+TEST_F(RosterTest, ALiveAgentIsQueuedUntilTheLimitOfItsMindIsOver) {
+  change([until = clock.wall() + 5h](Tx& tx) {
+    autonomy::Nature nature;
+    nature.id = "agent_001";
+    nature.name = "Ada";
+    nature.mind = "sonnet";
+    autonomy::LiveRow row;
+    row.nature = std::make_shared<const autonomy::Nature>(nature);
+    autonomy::insert_agent(tx, row);
+    autonomy::add_agent_member(tx, nature);
+    autonomy::write_limit(tx, nature.id, until);
+  });
+  auto until = to_rfc3339(clock.wall() + 5h);
+  EXPECT_EQ(lines(), (Lines{"Ada: queued (usage limit of sonnet, until " + until + ")"}));
+  clock.advance(5h);
+  EXPECT_EQ(lines(), (Lines{"Ada: idle ()"}));
 }
 
 TEST_F(RosterTest, ARunHasItsMembersBadgeAndItsOwnOnceItIsOver) {

@@ -4,6 +4,9 @@
 
 namespace cru::runs {
 
+/// Of a run; far more than a program asks at once. What it asks beyond that is answered without a person.
+constexpr int64_t most_open_questions = 64;
+
 struct Runs::ActiveRun {
   ActiveRun(Loop& loop, const Run& run)
       : task_id(run.task_id),
@@ -44,6 +47,7 @@ struct Runs::ActiveRun {
   std::optional<Input> end;                ///< how it ended, to be recorded after its last output
   std::optional<Duration> kill;  ///< asked for when the store took nothing: to be recorded before the end
   std::string waits_for;         ///< why the keeper reads nothing of it; empty: it does
+  std::string parked_for = {};   ///< what holds up its next turn
   BootTime told_at{0};
   bool is_recorded;  ///< `running` is committed: nothing of it is told before that
   bool pumping = false;

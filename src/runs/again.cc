@@ -113,6 +113,7 @@ Task<Result<Run>> Runs::restart(std::string task_id, RestartRequest asked) {
   request->cols = asked.cols;
   request->traceparent = std::move(asked.traceparent);
   request->parent = std::move(asked.parent);
+  request->within = std::move(asked.within);
   request->once = std::move(asked.once);
   co_return co_await start(*std::move(request));
 }

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 
+#include "inbox/question_table.h"
+#include "inbox/room.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
+#include "store/retry.h"
 
 namespace cru::runs {
 
@@ -13,14 +16,39 @@ Task<Result<inbox::Question>> Runs::ask(std::string key, std::string task_id, st
   auto running = co_await find_running(task_id);
   if (!running) co_return fail(std::move(running.error()));
   if (key.empty()) key = uuid_from(random_.bytes16());
-  auto id = question_id(running->first.uid, key);
-  co_return co_await inbox_.ask({.id = std::move(id),
-                                 .task_id = task_id,
-                                 .run_uid = running->first.uid,
-                                 .prompt = std::move(prompt),
-                                 .options = std::move(options),
-                                 .reply_context = {},
-                                 .member = running->first.member});
+  inbox::Question question{.id = question_id(running->first.uid, key),
+                           .task_id = task_id,
+                           .run_uid = running->first.uid,
+                           .prompt = std::move(prompt),
+                           .options = std::move(options),
+                           .reply_context = {},
+                           .member = running->first.member,
+                           .trace_id = running->first.trace_id};
+  co_return co_await store_.write([question](Tx& tx) -> Result<inbox::Question> {
+    if (auto known = inbox::find(tx, question.id)) return *std::move(known);
+    if (inbox::count_of_asker(tx, question.run_uid) >= most_open_questions)
+      return fail(
+          Code::overloaded,
+          fmt::format("{} requests of this run wait for an answer already, which is as many as can wait",
+                      most_open_questions),
+          {}, "ask again once one was answered");
+    auto asked = question;
+    asked.asked_at = tx.now();
+    inbox::Inbox::record(tx, {asked});
+    if (auto room = inbox::check_room(tx, asked); !room) return fail(std::move(room.error()));
+    return *inbox::find(tx, asked.id);
+  });
+}
+
+Task<Result<std::string>> Runs::ask_and_wait(std::string key, std::string task_id, std::string prompt,
+                                             std::vector<std::string> options) {
+  auto asked = co_await ask(std::move(key), std::move(task_id), std::move(prompt), std::move(options));
+  while (asked && asked->status == inbox::Status::pending)
+    asked = co_await inbox_.wait_for_answer(asked->id, std::chrono::hours(24));
+  if (!asked) co_return fail(std::move(asked.error()));
+  if (asked->status != inbox::Status::answered) co_return fail(Code::not_running, "the run has ended");
+  (void)co_await inbox_.mark_delivery(asked->id, "");
+  co_return asked->response.value_or("");
 }
 
 Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::vector<std::string> texts,
@@ -28,6 +56,11 @@ Task<Result<inbox::Question>> Runs::answer(std::string question_id, std::vector<
   auto answered = co_await inbox_.answer(std::move(question_id), std::move(texts), free_text);
   if (!answered) co_return answered;
   co_return co_await deliver(*std::move(answered));
+}
+
+Task<void> Runs::hand_over(inbox::Question answered) {
+  inbox_.notify();
+  (void)co_await deliver(std::move(answered));
 }
 
 Task<Result<inbox::Question>> Runs::first_question(std::string task_id) {
@@ -74,10 +107,25 @@ Task<void> Runs::confirm_deliveries(std::string uid, std::vector<std::string> de
 }
 
 Task<void> Runs::deliver_again() {
-  auto waiting = co_await inbox_.undelivered();
-  if (!waiting) co_return;
+  auto waiting = co_await with_retry(loop_, [this] { return inbox_.undelivered(); });
+  if (!waiting) co_return log_error("cannot deliver answers again", waiting.error());
   for (auto& question : *waiting)
-    if (question.delivery_error.empty()) loop_.spawn(write_answer(std::move(question)));
+    if (question.delivery_error.empty()) loop_.spawn(deliver_late(std::move(question)));
+}
+
+/// What was answered a while ago, perhaps hours, may not be the right answer any more.
+Task<void> Runs::deliver_late(inbox::Question question) {
+  auto taken = co_await keeper_.has_taken(question.run_uid, question.id);
+  bool has_reached_it = taken && *taken;
+  if (!has_reached_it && look_again_ && active_.contains(question.run_uid)) {
+    auto now = co_await look_again_(question);
+    if (!now) {
+      log_error("cannot deliver an answer", now.error(), {{"question", question.id}});
+      co_return;
+    }
+    question = *std::move(now);
+  }
+  co_await write_answer(std::move(question));
 }
 
 }  // namespace cru::runs

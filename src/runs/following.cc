@@ -2,7 +2,7 @@
 // second, the first at once, each after the file was synced. A run's end is recorded after its last output.
 #include <fmt/format.h>
 
-#include "base/id.h"
+#include "base/sha256.h"
 #include "platform/files/log.h"
 #include "runs/active_run.h"
 #include "store/retry.h"
@@ -35,7 +35,8 @@ bool is_of_stream(std::string_view record, std::string_view stream) {
 }
 
 std::string question_id(std::string_view uid, std::string_view key) {
-  return "q-" + fnv1a_hex(fmt::format("{}:{}", uid, key));
+  // The key is the program's choice: with a weaker hash it could be chosen so that the id is another's.
+  return "q-" + sha256(fmt::format("run:{}:{}", uid, key)).substr(0, 16);
 }
 
 Runs::ActiveRunPtr Runs::follow(const Run& run) {
@@ -239,7 +240,8 @@ Task<Result<Runs::Scan>> Runs::find_questions(const ActiveRunPtr& active, int64_
 /// end of input and the question are taken once.
 Task<void> Runs::read_line(const ActiveRunPtr& active, int64_t seq, const std::string& line,
                            std::vector<inbox::Question>& asked) {
-  if (active->adapter->is_last_line(line)) co_await close_stdin(active);
+  if (active->adapter->is_last_line(line) && !(keeps_input_ && keeps_input_(active->uid)))
+    co_await close_stdin(active);
   auto found = active->adapter->read_line(seq, line);
   if (!found) co_return;
   asked.push_back({.id = question_id(active->uid, found->key),

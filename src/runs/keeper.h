@@ -24,6 +24,7 @@ struct StartSpec {
   std::string output;  ///< relative to the project
   bool pty = false;
   bool has_stdin = true;
+  bool private_stdio = false;  ///< no other process can open its standard input and output
   int64_t rows = 24, cols = 80;
   int64_t output_limit = 0;
   int64_t disk_floor = 0;
@@ -72,6 +73,8 @@ class Keeper {
   virtual Task<Result<>> kill(std::string uid, Duration grace) = 0;
   /// Done once the pipe took all bytes; a repeat of `delivery` writes nothing.
   virtual Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) = 0;
+  /// Whether an earlier `write` of this delivery has reached the keeper, by us or by whoever was here before.
+  virtual Task<Result<bool>> has_taken(std::string uid, std::string delivery) = 0;
   virtual Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) = 0;
   virtual Task<Result<>> forget(std::string uid) = 0;
   /// Keeps a text in the keeper's memory, and in nothing else, beyond our own end; an empty one is forgotten.

@@ -84,6 +84,7 @@ json::object to_message(const StartSpec& spec) {
                        {"output", spec.output},
                        {"pty", spec.pty},
                        {"stdin", spec.has_stdin ? "pipe" : "null"},
+                       {"private_stdio", spec.private_stdio},
                        {"rows", spec.rows},
                        {"cols", spec.cols},
                        {"output_limit", spec.output_limit},
@@ -391,6 +392,12 @@ Task<Result<>> KeeperClient::write(std::string uid, std::string delivery, std::s
   json::object message{
       {"op", "write"}, {"uid", uid}, {"delivery", delivery}, {"data", to_base64(bytes)}, {"eof", eof}};
   return simple_request(std::move(message), is_answer ? Duration(24h) : Duration(30s));
+}
+
+Task<Result<bool>> KeeperClient::has_taken(std::string uid, std::string delivery) {
+  auto reply = co_await request({{"op", "has_taken"}, {"uid", uid}, {"delivery", delivery}});
+  if (!reply) co_return fail(std::move(reply.error()));
+  co_return bool_or(*reply, "taken");
 }
 
 Task<Result<>> KeeperClient::resize(std::string uid, int64_t rows, int64_t cols) {

@@ -25,6 +25,7 @@ class KeeperClient final : public Keeper {
   Task<Result<ProcessIdentity>> start(StartSpec spec) override;
   Task<Result<>> kill(std::string uid, Duration grace) override;
   Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
+  Task<Result<bool>> has_taken(std::string uid, std::string delivery) override;
   Task<Result<>> resize(std::string uid, int64_t rows, int64_t cols) override;
   Task<Result<>> forget(std::string uid) override;
   Task<void> remember(std::string key, std::string text) override;

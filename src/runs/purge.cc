@@ -1,5 +1,6 @@
 #include "runs/purge.h"
 
+#include "budgets/budget_table.h"
 #include "inbox/question_table.h"
 #include "platform/files/log.h"
 #include "runs/run_table.h"
@@ -11,6 +12,7 @@ bool purge_record(Tx& tx, const Run& run) {
   if (!now || now->uid != run.uid || is_active(now->status)) return false;
   remove(tx, run.task_id);
   inbox::remove_of(tx, run.task_id);
+  budgets::drop_scope(tx, "run:" + run.task_id);
   tx.emit({"agent.purged", run.task_id, {{"task_id", run.task_id}}});
   return true;
 }

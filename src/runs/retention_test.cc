@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "budgets/budget_table.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
 #include "runs/run_table.h"
@@ -12,7 +13,7 @@ namespace {
 
 std::vector<Migration> room_migrations() {
   std::vector<Migration> all;
-  for (auto room : {members::migrations(), inbox::migrations(), migrations()})
+  for (auto room : {members::migrations(), inbox::migrations(), budgets::migrations(), migrations()})
     all.insert(all.end(), room.begin(), room.end());
   return all;
 }

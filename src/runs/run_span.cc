@@ -1,10 +1,16 @@
 #include "runs/run_span.h"
 
+#include "budgets/budget.h"
+
 namespace cru::runs {
 
 TraceContext own_context(const std::string& caller, uint64_t chance, uint64_t more, uint64_t span) {
   auto above = parse_traceparent(caller);
   return {above ? above->trace_id : trace_id_from(chance, more), span_id_from(span)};
+}
+
+bool is_out_of_budget(const Run& run) {
+  return run.status == Status::killed && run.error == budgets::exhausted_type;
 }
 
 telemetry::Span span_of(const Run& run, const std::string& caller, bool is_agent) {
@@ -28,7 +34,7 @@ telemetry::Span span_of(const Run& run, const std::string& caller, bool is_agent
   if (run.process) span.add("process.pid", run.process->pid);
   if (run.exit_code) span.add("process.exit.code", *run.exit_code);
   if (run.report.tokens) span.add("cru.tokens", *run.report.tokens);
-  if (run.status == Status::killed) span.error_type = "killed";
+  if (run.status == Status::killed) span.error_type = is_out_of_budget(run) ? run.error : "killed";
   if (run.status == Status::failed) span.error_type = run.exit_code ? "exit_code" : "run_failed";
   return span;
 }

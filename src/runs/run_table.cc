@@ -131,6 +131,16 @@ std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_i
                              to_text(json::value_from(task_ids))));
 }
 
+std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
+  std::vector<std::string> ids;
+  // `~` comes after everything that an id is made of.
+  for (const auto& row : reader.rows(
+           "SELECT task_id FROM runs WHERE task_id >= ?1 AND task_id < ?1 || '~' ORDER BY task_id LIMIT ?2",
+           prefix, limit))
+    ids.push_back(row.text(0));
+  return ids;
+}
+
 std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id) {
   auto row = reader.row(
       "SELECT " RUN_COLUMNS " FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1", trace_id);

@@ -31,6 +31,8 @@ std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit);
 std::vector<Run> list_of_traces(Reader& reader, const std::vector<std::string>& trace_ids, Time since);
 /// Those of these ids that there are.
 std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_ids);
+/// The ids of the runs that begin so, in their order.
+std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit);
 /// The first of a trace.
 std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id);
 std::map<std::string, int64_t> count_by_status(Reader& reader);

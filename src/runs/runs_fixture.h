@@ -27,6 +27,7 @@ class FakeKeeper final : public Keeper {
     co_return Result<>();
   }
   Task<Result<>> write(std::string, std::string, std::string, bool) override { co_return Result<>(); }
+  Task<Result<bool>> has_taken(std::string, std::string) override { co_return false; }
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string) override { co_return Result<>(); }
   Task<void> remember(std::string, std::string) override { co_return; }

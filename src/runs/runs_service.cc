@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/sha256.h"
+#include "inbox/question_table.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
@@ -38,27 +39,49 @@ void keep_deliveries(Tx& tx, const Input& input) {
     if (delivery.starts_with(input_prefix)) keep_reply(tx, delivered(delivery), {});
 }
 
+/// As the program is told it, recorded like any other answer: it is delivered after a crash, too.
+inbox::Question refused(inbox::Question question, Time now) {
+  question.status = inbox::Status::answered;
+  question.response = fmt::format(
+      "deny: {} requests of this run wait for an answer already, which is as many as can wait; ask again "
+      "once one was answered",
+      most_open_questions);
+  question.answered_at = now;
+  return question;
+}
+
+struct Applied {
+  Step step;
+  std::vector<inbox::Question> refused = {};  ///< answered at once
+};
+
 /// One step of one run, with its events and what follows for its questions, in one transaction.
-Result<Step> apply_input(Tx& tx, const std::string& task_id, const std::string& uid, const Input& input,
-                         const std::vector<inbox::Question>& asked) {
+Result<Applied> apply_input(Tx& tx, const std::string& task_id, const std::string& uid, const Input& input,
+                            const std::vector<inbox::Question>& asked) {
   auto run = find_or_fail(tx, task_id);
   if (!run) return fail(run.error());
   if (run->uid != uid) return fail(Code::conflict, fmt::format("run {} was started again", task_id), "id");
   auto next = step(*std::move(run), input, tx.now());
-  if (!next) return next;
+  if (!next) return fail(std::move(next.error()));
+  std::vector<inbox::Question> too_many;
   put(tx, next->run);
   for (auto& event : next->events) tx.emit({event.type, task_id, event.data});
   for (auto question : asked) {
     question.asked_at = tx.now();
     question.member = next->run.member;
-    inbox::Inbox::record(tx, {question});
+    question.trace_id = next->run.trace_id;
+    bool is_too_much = inbox::count_of_asker(tx, uid) >= most_open_questions;
+    if (!is_too_much)
+      inbox::Inbox::record(tx, {question});
+    else if (question = refused(std::move(question), tx.now()); inbox::add(tx, question))
+      too_many.push_back(std::move(question));
   }
   if (!is_active(next->run.status)) {
     keep_deliveries(tx, input);
     inbox::Inbox::expire_pending(tx, task_id, fmt::format("its run {}", describe_end(next->run)));
     members::end_members_in(tx, "run:" + uid, name(next->run.status));
   }
-  return next;
+  return Applied{*std::move(next), std::move(too_many)};
 }
 
 /// The keeper's word for it, as people read it.
@@ -107,13 +130,14 @@ Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
   auto done = co_await store_.write(
       [task_id, uid, input, asked](Tx& tx) { return apply_input(tx, task_id, uid, input, asked); });
   if (!done) co_return fail(std::move(done.error()));
-  bool has_ended = !is_active(done->run.status);
+  for (auto& question : done->refused) loop_.spawn(write_answer(std::move(question)));
+  bool has_ended = !is_active(done->step.run.status);
   if (!asked.empty() || has_ended) inbox_.notify();
-  if (has_ended) tell_span(done->run);
-  if (has_ended && ended_) ended_(done->run);
-  if (has_ended && done->run.jail && options_.jails) loop_.spawn(options_.jails->remove(uid));
-  for (auto& effect : done->effects) loop_.spawn(perform(uid, effect));
-  co_return std::move(done->run);
+  if (has_ended) tell_span(done->step.run);
+  if (has_ended && ended_) ended_(done->step.run);
+  if (has_ended && done->step.run.jail && options_.jails) loop_.spawn(options_.jails->remove(uid));
+  for (auto& effect : done->step.effects) loop_.spawn(perform(uid, effect));
+  co_return std::move(done->step.run);
 }
 
 void Runs::tell_span(const Run& run) {
@@ -218,7 +242,7 @@ Task<Result<Run>> Runs::kill(std::string task_id, std::optional<Duration> grace,
   auto active = find_active(task_id);
   if (killed || !is_transient(killed.error().code) || !active || active->uid != run->uid) co_return killed;
   // Whoever kills a run on a full disk may well do it to get space: that must not wait for space.
-  log_warn("a kill cannot be recorded yet; the run is killed all the same", {{"task_id", task_id}});
+  log_warn("a kill cannot be recorded yet; the run is killed anyway", {{"task_id", task_id}});
   active->kill = request.grace;
   loop_.spawn(perform(run->uid, KillTree{request.grace}));
   run->kill_requested = true;
@@ -241,7 +265,12 @@ void Runs::note_pause(const std::string& uid, const std::string& reason) {
 /// The page shows it. On a disk that is full to the last byte there is no event: the trouble is told anyway.
 Task<void> Runs::emit_waiting(std::string task_id, std::string why) {
   auto told = co_await store_.write([task_id, why](Tx& tx) -> Result<> {
-    tx.emit({"agent.waiting", task_id, {{"task_id", task_id}, {"waits_for", json_or_null(why)}}});
+    auto run = runs::find(tx, task_id);
+    tx.emit({"agent.waiting",
+             task_id,
+             {{"task_id", task_id},
+              {"waits_for", json_or_null(why)},
+              {"trace_id", run ? run->trace_id : std::string()}}});
     return {};
   });
   if (!told) log_warn("cannot tell that a run waits", {{"task_id", task_id}, {"why", told.error().message}});
@@ -249,7 +278,9 @@ Task<void> Runs::emit_waiting(std::string task_id, std::string why) {
 
 /// One sentence for all of them: with many runs there would soon be nothing else to read.
 void Runs::tell_waiting() const {
-  auto all = waiting();
+  std::map<std::string, std::string> all;
+  for (const auto& [uid, active] : active_)
+    if (!active->waits_for.empty()) all.emplace(active->task_id, active->waits_for);
   if (all.empty()) {
     end_trouble(waiting_trouble);
     return;
@@ -263,7 +294,8 @@ void Runs::tell_waiting() const {
 std::map<std::string, std::string> Runs::waiting() const {
   std::map<std::string, std::string> all;
   for (const auto& [uid, active] : active_)
-    if (!active->waits_for.empty()) all.emplace(active->task_id, active->waits_for);
+    if (const auto& why = active->waits_for.empty() ? active->parked_for : active->waits_for; !why.empty())
+      all.emplace(active->task_id, why);
   return all;
 }
 

@@ -58,6 +58,7 @@ struct StartRequest {
   std::string traceparent;
   std::string member = {};                      ///< whose run it is; empty: a member of its own
   std::string parent = {};                      ///< the member that starts it; empty: a person
+  std::string within = {};                      ///< the run that starts it, by task id; empty: none
   std::string token = {};                       ///< made by start: what its processes show at the doors
   std::optional<Confinement> confinement = {};  ///< none: it may do what the user may
   std::optional<JailRights> jail = {};          ///< the same, of an agent that is a program
@@ -65,6 +66,7 @@ struct StartRequest {
   std::optional<Launch> recorded = {};          ///< of a run that is started again: no backend is asked
   budgets::Budget budget = {};                  ///< of this run and all that it starts
   bool is_budget_of_person = false;             ///< else it can only narrow what there is
+  bool is_anew = false;                         ///< by a person: what a run of that id spent before is past
   std::string share = {};                       ///< a further scope that it draws from: "team:NAME"
   Once once = {};                               ///< a request that may be sent again
 };
@@ -76,6 +78,7 @@ struct RestartRequest {
   int64_t rows = 24, cols = 80;
   std::string traceparent = {};
   std::string parent = {};
+  std::string within = {};
   Once once = {};  ///< a request that may be sent again
 };
 
@@ -99,6 +102,9 @@ struct OutputPage {
   int64_t missing = 0;  ///< lines after these that the record tells of and the file does not have
   Status status = Status::running;
 };
+
+/// Whether a program of this backend can be told to end its turn, and to begin another.
+bool can_be_interrupted(std::string_view backend);
 
 class Runs {
  public:
@@ -141,13 +147,37 @@ class Runs {
   Task<Result<>> send(std::string task_id, std::string bytes, bool eof, Once once = {});
   Task<Result<>> resize(std::string task_id, int64_t rows, int64_t cols);
 
+  // Of a program that is talked to, by its uid; each key is delivered once. Errors: not_running; the
+  // keeper's.
+  /// It ends its turn.
+  Task<Result<>> interrupt(std::string uid, std::string key);
+  /// It begins another with these words.
+  Task<Result<>> go_on(std::string uid, std::string key, std::string words);
+  /// After its last turn: then it ends.
+  Task<void> close_input(std::string uid);
+  /// Those for which this is true have their input closed by whoever set it, and not after a turn.
+  void set_input_keeper(std::function<bool(const std::string& uid)> keeps) {
+    keeps_input_ = std::move(keeps);
+  }
+  /// What holds up its next turn, for people; empty: nothing.
+  void set_parked(const std::string& uid, std::string why);
+
   /// Asks for a run that is active; the same `key` asks once, an empty one each time anew.
   /// Errors: not_found, not_running.
   Task<Result<inbox::Question>> ask(std::string key, std::string task_id, std::string prompt,
                                     std::vector<std::string> options);
+  /// The same, and waits for the answer, which needs no delivery. Errors: also not_running, if the run ends.
+  Task<Result<std::string>> ask_and_wait(std::string key, std::string task_id, std::string prompt,
+                                         std::vector<std::string> options);
   /// Records the answer, then delivers it: the reply says whether the agent has it.
   Task<Result<inbox::Question>> answer(std::string question_id, std::vector<std::string> texts,
                                        inbox::FreeText free_text = inbox::FreeText::allowed);
+  /// Delivers an answer that was recorded by whoever decides.
+  Task<void> hand_over(inbox::Question answered);
+  /// Asked before an answer of an earlier daemon's is delivered that did not reach the keeper: the question
+  /// with the answer that it is to have now.
+  using LookAgain = std::function<Task<Result<inbox::Question>>(inbox::Question answered)>;
+  void set_look_again(LookAgain look_again) { look_again_ = std::move(look_again); }
   /// The oldest question that the run has open. Errors: not_found when there is none.
   Task<Result<inbox::Question>> first_question(std::string task_id);
 
@@ -261,6 +291,7 @@ class Runs {
   Task<void> write_answer(inbox::Question question);
   Task<void> confirm_deliveries(std::string uid, std::vector<std::string> delivered);
   Task<void> deliver_again();
+  Task<void> deliver_late(inbox::Question question);
 
   Loop& loop_;
   Store& store_;
@@ -274,8 +305,10 @@ class Runs {
   std::string url_;
   std::map<std::string, ActiveRunPtr> active_;  ///< by uid
   std::set<std::string> purging_;
+  std::function<bool(const std::string& uid)> keeps_input_;
   std::function<void(const Run&)> started_;
   std::function<void(const Run&)> ended_;
+  LookAgain look_again_;
 };
 
 /// True if a record of the output log is of this stream. Looks at the text: parsing every line would cost

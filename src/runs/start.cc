@@ -52,6 +52,23 @@ void note_started(Tx& tx, const Once& once, const Run& run) {
   keep_reply(tx, started_by(once), {.reply = {{"task_id", run.task_id}, {"uid", run.uid}}});
 }
 
+/// It draws from its own budget and from those of all that is above it: of whoever asked for it, and of the
+/// run that did, whoever speaks in that.
+Result<> enter_budgets(Tx& tx, const Run& run, const std::string& parent, const std::string& within,
+                       const std::string& share) {
+  std::vector<std::string> own{"run:" + run.task_id};
+  if (!share.empty()) own.push_back(share);
+  std::vector<budgets::Payer> above;
+  if (!parent.empty()) above.push_back({.member = parent});
+  if (auto starter = within.empty() ? std::nullopt : runs::find(tx, within)) {
+    auto whose = members::find_member(tx, starter->member);
+    // An agent's mind has no budget of its own: the agent has.
+    bool is_mind = whose && whose->scope != "run:" + starter->uid;
+    above.push_back({.runs = {is_mind ? std::string() : starter->task_id}, .member = starter->member});
+  }
+  return budgets::draw_from(tx, run.member, std::move(own), above);
+}
+
 }  // namespace
 
 /// What became of the run that a request had recorded before a crash, or before its start failed. The keeper
@@ -151,23 +168,27 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     co_return fail(Code::conflict, fmt::format("run {} is being purged", run.task_id), "id", "retry shortly");
   run.member = request.member;
   auto member_id = members::member_id_from(random_.bytes16());
-  co_return co_await store_.write([run, must_be_new, member_id, parent = request.parent, once = request.once,
-                                   budget = request.budget, is_budget_of_person = request.is_budget_of_person,
-                                   share = request.share](Tx& tx) -> Result<Run> {
+  co_return co_await store_.write([run, must_be_new, member_id, parent = request.parent,
+                                   within = request.within, once = request.once, budget = request.budget,
+                                   is_budget_of_person = request.is_budget_of_person,
+                                   is_anew = request.is_anew, share = request.share](Tx& tx) -> Result<Run> {
     auto fresh = run;
     if (auto known = runs::find(tx, run.task_id)) {
       if (must_be_new || is_active(known->status))
         return fail(Code::conflict, fmt::format("run {} is {}", run.task_id, name(known->status)), "id",
                     fmt::format("choose another id, or: cru kill {}", run.task_id));
       fresh.last_seq = fresh.scanned_seq = known->last_seq;  // the file goes on, and so do its numbers
+      // Only a person may begin anew with what an agent has spent.
+      if (is_anew) budgets::begin_anew(tx, run.task_id);
     }
     if (fresh.member.empty()) {
       auto member = members::add_member(tx, member_for(run, member_id, parent));
       if (!member) return fail(std::move(member.error()));
       fresh.member = member->id;
+      if (auto entered = enter_budgets(tx, fresh, parent, within, share); !entered)
+        return fail(std::move(entered.error()));
     }
     if (!budget.limits.empty()) budgets::set_for_run(tx, run.task_id, budget, is_budget_of_person);
-    if (!share.empty()) budgets::put_share(tx, fresh.member, share);
     auto begun = begin(std::move(fresh), tx.now());
     put(tx, begun.run);
     note_started(tx, once, begun.run);
@@ -196,6 +217,8 @@ StartSpec Runs::to_spec(const Run& run, const StartRequest& request, std::string
                  .output = run.output_file,
                  .pty = run.pty,
                  .has_stdin = run.has_stdin,
+                 // Its lines ask for permission and say what it spends: only it may write them.
+                 .private_stdio = !run.pty && find_adapter(run.backend) != &command_adapter(),
                  .rows = request.rows,
                  .cols = request.cols,
                  .output_limit = options_.output_limit,

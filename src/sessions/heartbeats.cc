@@ -6,6 +6,7 @@ void Heartbeats::put(const Session& session) {
   if (is_full() && !heard_.contains(session.session_id)) return;
   auto& entry = heard_[session.session_id];
   entry.owner = session.owner;
+  entry.member = session.member;
   if (entry.at.boot_id.empty() || until(session.last_heartbeat, entry.at) > Duration(0))
     entry.at = session.last_heartbeat;
   entry.written_at = session.last_heartbeat;
@@ -14,8 +15,10 @@ void Heartbeats::put(const Session& session) {
 
 Heartbeats::Heard Heartbeats::hear(const Who& who, const Moment& now) {
   auto found = heard_.find(who.session_id);
-  if (found == heard_.end() || found->second.owner != who.owner) return Heard::unknown;
+  if (found == heard_.end()) return Heard::unknown;
   auto& entry = found->second;
+  bool is_another = !entry.member.empty() && entry.member != who.member;
+  if (entry.owner != who.owner || is_another) return Heard::unknown;
   entry.at = now;
   bool is_due = entry.is_idle || -until(entry.written_at, now) >= write_every;
   if (!is_due || entry.is_being_written) return Heard::kept;

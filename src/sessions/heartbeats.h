@@ -31,7 +31,7 @@ class Heartbeats {
 
  private:
   struct Entry {
-    std::string owner;
+    std::string owner, member;
     Moment at;
     Moment written_at;
     bool is_idle = false;  ///< as written: the next call makes it active, which others should see

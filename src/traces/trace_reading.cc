@@ -13,7 +13,11 @@
 #include "crew/crew_table.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
+#include "runs/run_span.h"
 #include "runs/run_table.h"
+#include "runs/runs_service.h"
+#include "store/event_table.h"
+#include "traces/live_trace.h"
 #include "traces/work_trace.h"
 
 namespace cru::traces {
@@ -100,9 +104,84 @@ Waits read_waits(Reader& reader, const std::string& chat_id, const std::vector<s
   std::vector<std::string> threads;
   for (const auto& run : runs) threads.push_back(run.uid);
   Waits waits;
-  for (const auto& approval : approvals::list_outcomes(reader, chat_id, threads)) waits.add(approval);
+  // What the hook of a program or its MCP client asked for has no chat and no run, but its member.
+  auto askers = chat_id.empty() ? members : std::vector<std::string>();
+  for (const auto& approval : approvals::list_outcomes(reader, chat_id, threads, askers)) waits.add(approval);
   for (const auto& question : inbox::asked_by_any(reader, members, since)) waits.add(question);
   return waits;
+}
+
+/// What the threads of a chat waited for the usage limits of their providers. One that was stopped meanwhile
+/// waited until something else happened in it.
+void add_limits(Reader& reader, std::vector<Span>& spans, const std::set<std::string>& parked) {
+  std::map<std::string, Span*> by_thread;
+  std::vector<std::string> threads;
+  for (auto& span : spans) {
+    by_thread.emplace(span.id, &span);
+    threads.push_back(span.id);
+  }
+  std::map<std::string, std::pair<Wait*, std::optional<Time>>> open;  ///< and what happened next
+  for (const auto& note : crew::limit_notes_of(reader, threads)) {
+    if (auto before = open.extract(note.thread); !before.empty()) {
+      before.mapped().first->to = note.at;
+      before.mapped().first->outcome = "over";
+    }
+    if (note.is_over) continue;
+    auto& waits = by_thread.at(note.thread)->waits;
+    waits.push_back({"limit", note.provider, "open", note.at, {}});
+    open[note.thread] = {&waits.back(), note.next_at};
+  }
+  for (auto& [thread, wait] : open) {
+    if (parked.contains(thread)) continue;
+    wait.first->to = wait.second ? wait.second : by_thread.at(thread)->ended.value_or(wait.first->from);
+    wait.first->outcome = "stopped";
+  }
+  for (auto& span : spans)
+    std::ranges::sort(span.waits, {}, [](const Wait& wait) { return std::pair(wait.from, wait.id); });
+}
+
+/// Whether an event tells that its run waits for its provider's usage limit.
+bool tells_limit(const Event& event) {
+  auto data = parse_json(event.data);
+  return data && data->is_object() && text_or(data->get_object(), "waits_for").starts_with("usage limit of ");
+}
+
+/// What runs that are nobody's mind waited for their providers' usage limits, as their events tell. One that
+/// ended meanwhile was stopped.
+void add_limits_of_runs(Reader& reader, std::vector<Span>& spans, const std::vector<Run>& runs) {
+  constexpr size_t most_events = 256;
+  int pages_left = 64;  // of many runs with much output: what is told of the first is enough
+  for (const auto& run : runs) {
+    if (!run.has_stdin || run.pty || !runs::can_be_interrupted(run.backend)) continue;
+    auto span = std::ranges::find_if(
+        spans, [&](const Span& one) { return one.kind == "run" && one.id == run.task_id; });
+    if (span == spans.end()) continue;
+    EventFilter filter{.entity = run.task_id, .types = {"agent.waiting"}};
+    Wait* open = nullptr;
+    auto end = [&](Time at, std::string_view outcome) {
+      if (!open) return;
+      open->to = at;
+      open->outcome = outcome;
+      open = nullptr;
+    };
+    bool is_over = false;
+    for (auto cursor = find_cursor(reader, run.created_at, run.task_id); !is_over && pages_left-- > 0;) {
+      auto page = read_events(reader, cursor, filter, most_events);
+      for (const auto& event : page.events) {
+        if (run.ended_at && event.at > *run.ended_at) break;
+        bool is_limit = tells_limit(event);
+        if (!is_limit) end(event.at, "over");
+        // Another daemon says it again.
+        if (!is_limit || open) continue;
+        span->waits.push_back({"limit", run.backend, "open", event.at, {}});
+        open = &span->waits.back();
+      }
+      is_over = page.scanned <= cursor || !page.more;
+      cursor = page.scanned;
+    }
+    if (run.ended_at) end(*run.ended_at, "stopped");
+    std::ranges::sort(span->waits, {}, [](const Wait& wait) { return std::pair(wait.from, wait.id); });
+  }
 }
 
 /// When the last of it ended.
@@ -154,11 +233,14 @@ Trace trace_of(Reader& reader, const Chat& chat) {
   // A trace that it shares with whoever began it has runs that are not its own.
   if (chat.caller.empty()) trace_ids.push_back(chat.trace_id);
   bool is_at_work = chat.turn_running;
+  std::set<std::string> parked;
+  if (chat.parked) parked.insert(chat.id);
   for (const auto& subagent : crew::outlines_of(reader, {chat.id})) {
     trace.spans.push_back(span_of(subagent));
     members.push_back(members::kept_member_id(subagent.task_id));
     trace_ids.push_back(subagent.trace_id);
     is_at_work = is_at_work || !crew::is_over(subagent.status);
+    if (subagent.parked) parked.insert(subagent.task_id);
   }
   auto mind_ids = crew::runs_of_chat(reader, chat.id);
   auto minds = runs::find_all(reader, mind_ids);
@@ -172,8 +254,13 @@ Trace trace_of(Reader& reader, const Chat& chat) {
   sort_spans(trace.spans, trace.has_root ? 1 : 0);
   trace.status = is_at_work ? "running" : std::string(name(chat.status));
   // A chat that nobody has ended yet has lasted as long as something happened in it.
-  if (chat.ended_at || !is_at_work) trace.ended = end_of(trace, chat.ended_at);
+  auto last = chat.ended_at || is_at_work ? std::nullopt : crew::last_entry_of(reader, chat.id);
+  if (last)
+    trace.ended = end_of(trace, last->at);
+  else if (chat.ended_at || !is_at_work)
+    trace.ended = end_of(trace, chat.ended_at);
   if (trace.has_root) trace.spans.front().ended = trace.ended;
+  add_limits(reader, trace.spans, parked);
   return trace;
 }
 
@@ -230,6 +317,7 @@ Trace trace_of(Reader& reader, const Run& asked) {
   }
   for (auto& span : trace.spans)
     if (span.kind == "agent") span.waits = waits.take(members::kept_member_id(span.id));
+  add_limits_of_runs(reader, trace.spans, runs);
   sort_spans(trace.spans, 0);
   keep_tree_of(trace.spans, asked.task_id);
   trace.began = trace.spans.front().asked_at;
@@ -275,6 +363,7 @@ Span span_of(const Run& run) {
             .cost_usd = run.report.cost_usd,
             .file = run.output_file};
   span.chain = {"user", span.name};
+  if (runs::is_out_of_budget(run)) span.failure = {run.error, run.error_detail, "error", {}};
   if (run.status == runs::Status::failed)
     span.failure = {"run_failed",
                     run.error_detail.empty() || run.error_detail == run.error
@@ -285,27 +374,73 @@ Span span_of(const Run& run) {
   return span;
 }
 
-Result<Trace> find_trace(Reader& reader, const std::string& id) {
+namespace {
+
+/// Where the trace id follows from the thing, and no column has it: those at hand are tried.
+std::optional<Trace> find_by_derived_trace(Reader& reader, const std::string& trace_id) {
+  constexpr int64_t most = 1000;
+  for (const auto& kept : auto_mode::conversations(reader, most))
+    if (auto_mode::trace_id_of(kept.state) == trace_id) return read_conversation_trace(reader, kept.state);
+  for (auto& row : autonomy::living_agents(reader))
+    if (autonomy::trace_id_of(*row.nature) == trace_id) return read_life_trace(reader, {std::move(row), {}});
+  for (const auto& work : coordination::list_work(reader, "", "", most))
+    if (coordination::trace_id_of(work) == trace_id) return trace_of(reader, work);
+  return {};
+}
+
+/// What has exactly this id.
+std::optional<Trace> find_exact(Reader& reader, const std::string& id) {
   auto chat_trace = [&](const std::string& chat_id) -> std::optional<Trace> {
     if (auto chat = crew::find_chat(reader, chat_id)) return trace_of(reader, *chat);
     return {};
   };
   if (auto subagent = crew::find_subagent(reader, id))
-    if (auto trace = chat_trace(subagent->chat_id)) return *std::move(trace);
-  if (auto trace = chat_trace(id)) return *std::move(trace);
+    if (auto trace = chat_trace(subagent->chat_id)) return trace;
+  if (auto trace = chat_trace(id)) return trace;
   if (auto owner = crew::owner_of_run(reader, id))
-    if (auto trace = chat_trace(owner->chat_id)) return *std::move(trace);
+    if (auto trace = chat_trace(owner->chat_id)) return trace;
   if (auto run = runs::find(reader, id)) return trace_of(reader, *run);
   if (auto work = coordination::find_work(reader, id)) return trace_of(reader, *work);
-  if (is_trace_id(id)) {
-    if (auto trace = chat_trace(crew::chat_of_trace(reader, id))) return *std::move(trace);
-    if (auto run = runs::find_of_trace(reader, id)) return trace_of(reader, *run);
-  }
-  auto chat = crew::find_chat_by_prefix(reader, id);
-  if (chat) return trace_of(reader, *chat);
+  if (auto kept = auto_mode::find_conversation(reader, id))
+    return read_conversation_trace(reader, kept->state);
+  if (auto agent = autonomy::find_lived(reader, id)) return read_life_trace(reader, *agent);
+  if (!is_trace_id(id)) return {};
+  if (auto trace = chat_trace(crew::chat_of_trace(reader, id))) return trace;
+  if (auto run = runs::find_of_trace(reader, id)) return trace_of(reader, *run);
+  return find_by_derived_trace(reader, id);
+}
+
+/// The one chat, else the one run, work item or conversation, whose id begins so; none: empty. Runs that are
+/// minds are not meant: they have the id of their agent before their own.
+Result<std::string> complete_id(Reader& reader, const std::string& prefix) {
+  auto chat = crew::find_chat_by_prefix(reader, prefix);
+  if (chat) return chat->id;
   if (chat.error().code != Code::not_found) return fail(std::move(chat.error()));
-  return fail(Code::not_found, fmt::format("no chat, agent, run or work item has the id \"{}\"", id), "id",
-              "see: cru sessions list, cru ps, cru work list");
+  constexpr int64_t most = 100;
+  auto ids = runs::ids_beginning(reader, prefix, most);
+  std::erase_if(ids, [&](const std::string& id) { return crew::owner_of_run(reader, id).has_value(); });
+  for (auto more : {coordination::work_ids_beginning(reader, prefix, most),
+                    auto_mode::ids_beginning(reader, prefix, most)})
+    ids.insert(ids.end(), more.begin(), more.end());
+  if (ids.empty()) return std::string();
+  if (ids.size() == 1) return ids.front();
+  return fail(
+      Code::conflict,
+      fmt::format("\"{}\" matches several: {}, {}{}", prefix, ids[0], ids[1], ids.size() > 2 ? ", …" : ""),
+      "id", "type more characters of the id");
+}
+
+}  // namespace
+
+Result<Trace> find_trace(Reader& reader, const std::string& id) {
+  if (auto trace = find_exact(reader, id)) return *std::move(trace);
+  auto whole = complete_id(reader, id);
+  if (!whole) return fail(std::move(whole.error()));
+  if (!whole->empty())
+    if (auto trace = find_exact(reader, *whole)) return *std::move(trace);
+  return fail(Code::not_found,
+              fmt::format("no chat, agent, run, work item or conversation has the id \"{}\"", id), "id",
+              "see: cru sessions list, cru ps, cru work list, cru auto list");
 }
 
 }  // namespace cru::traces

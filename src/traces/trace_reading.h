@@ -7,8 +7,9 @@
 namespace cru::traces {
 
 /// The trace of whatever has this id: a subagent (its chat's), a chat, a run (its chat's, if it is the mind
-/// of an agent there), a work item; else a chat whose id begins so, or what has this trace id. Errors:
-/// not_found; conflict where several chats begin so.
+/// of an agent there), a work item, a conversation of auto mode, a live agent; or what has this trace id;
+/// else the one whose id begins so, a chat before the others. Errors: not_found; conflict where several begin
+/// so.
 Result<Trace> find_trace(Reader& reader, const std::string& id);
 
 }  // namespace cru::traces

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "approvals/approval_table.h"
+#include "auto_mode/auto_table.h"
+#include "autonomy/live_table.h"
 #include "crew/crew_table.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
@@ -27,8 +29,9 @@ class Counted final : public Tx {
   explicit Counted(sqlite::Connection& connection) : connection_(connection) {}
   int64_t last_event() override { return 0; }
   void emit(NewEvent) override {}
-  Time now() const override { return chat_began; }
+  Time now() const override { return at; }
   int queries = 0;
+  Time at = chat_began;
 
  protected:
   std::vector<Row> query(std::string_view sql, std::vector<Value> args) override {
@@ -50,10 +53,10 @@ class TraceReading : public testing::Test {
     CRU_ASSERT(opened.has_value());
     connection_ = *std::move(opened);
     std::vector<Migration> all;
-    for (auto room :
-         {event_migrations(), members::migrations(), inbox::migrations(), approvals::migrations(),
-          runs::migrations(), coordination::session_migrations(), coordination::fencing_migrations(),
-          coordination::work_migrations(), crew::migrations()})
+    for (auto room : {event_migrations(), members::migrations(), inbox::migrations(), approvals::migrations(),
+                      runs::migrations(), coordination::session_migrations(),
+                      coordination::fencing_migrations(), coordination::work_migrations(), crew::migrations(),
+                      autonomy::migrations(), auto_mode::migrations()})
       all.insert(all.end(), room.begin(), room.end());
     CRU_ASSERT(sqlite::migrate(*connection_, all).has_value());
     tx_ = std::make_unique<Counted>(*connection_);
@@ -153,6 +156,88 @@ TEST_F(TraceReading, TellsWhoWaitedForAPerson) {
   EXPECT_EQ(*trace.spans[1].waits[0].to - trace.spans[1].waits[0].from, 500ms);
 }
 
+TEST_F(TraceReading, TellsHowLongAnAgentWaitedForAUsageLimit) {
+  add_chat("c");
+  add_subagent("a", "c", "c", 1s);
+  auto note = [&](const std::string& thread, Duration after, std::string text) {
+    tx_->at = chat_began + after;
+    crew::append_entry(
+        *tx_, {.thread = thread, .role = crew::Role::note, .message = crew::saying(std::move(text))}, "c");
+  };
+  auto parked = std::string(crew::parked_note) + "usage limit of claude, until 2026-11-18T12:00:00.000Z";
+  note("a", 1s, parked);
+  note("a", 1500ms, std::string(crew::resumed_note) + "the usage limit of claude is over");
+  note("c", 2s, parked);
+  note("c", 5s, "another note");
+  auto trace = look("c");
+  ASSERT_EQ(trace.spans.size(), 2u);
+  ASSERT_EQ(trace.spans[1].waits.size(), 1u);
+  const auto& over = trace.spans[1].waits[0];
+  EXPECT_EQ(std::tuple(over.kind, over.id, over.outcome), std::tuple("limit", "claude", "over"));
+  EXPECT_EQ(*over.to - over.from, 500ms);
+  ASSERT_EQ(trace.spans[0].waits.size(), 1u);
+  EXPECT_EQ(trace.spans[0].waits[0].outcome, "stopped");
+  EXPECT_EQ(*trace.spans[0].waits[0].to - trace.spans[0].waits[0].from, 3s);
+}
+
+TEST_F(TraceReading, TellsHowLongARunWaitedForAUsageLimit) {
+  EventWriter events;
+  auto tell = [&](std::string id, Duration after, json::value why) {
+    tx_->at = chat_began + after;
+    events.write(*tx_, {{"agent.waiting", id, {{"task_id", id}, {"waits_for", std::move(why)}}}});
+  };
+  auto add_claude = [&](std::string id, char trace, bool is_over) {
+    auto run = add_run(id, std::string(32, trace), "m-" + id);
+    run.backend = "claude";
+    run.ended_at = is_over ? std::optional(chat_began + 1h) : std::nullopt;
+    run.status = is_over ? runs::Status::completed : runs::Status::running;
+    put(*tx_, run);
+  };
+  for (auto id : {"went-on", "stopped", "waits"}) {
+    add_claude(id, id[0], std::string(id) != "waits");
+    tell(id, 10s, "usage limit of claude, until later");
+    tell(id, 20s, "usage limit of claude, until later");  // the next daemon says it again
+  }
+  tell("went-on", 10min, nullptr);
+  tell("went-on", 20min, "no space is left on the disk");
+  auto waits = [&](const std::string& id) { return look(id).spans.at(0).waits; };
+  auto over = waits("went-on");
+  ASSERT_EQ(over.size(), 1u);
+  EXPECT_EQ(over[0].kind + " " + over[0].id + " " + over[0].outcome, "limit claude over");
+  EXPECT_EQ(over[0].from, chat_began + 10s);
+  EXPECT_EQ(over[0].to, chat_began + 10min);
+  ASSERT_EQ(waits("stopped").size(), 1u);
+  EXPECT_EQ(waits("stopped")[0].outcome, "stopped");
+  EXPECT_EQ(waits("stopped")[0].to, chat_began + 1h);
+  ASSERT_EQ(waits("waits").size(), 1u);
+  EXPECT_EQ(waits("waits")[0].outcome, "open");
+}
+
+TEST_F(TraceReading, OfARunHasTheApprovalsThatItsProgramsHookAskedFor) {
+  add_run("r", std::string(32, 'b'), "m-r");
+  for (auto member : {"m-r", "m-other"}) {
+    approvals::Request request;
+    request.thread = std::string("session-of-") + member;
+    request.member = member;
+    request.via = approvals::Via::hook;
+    (void)approvals::add(*tx_, std::move(request), {.wall = chat_began});
+  }
+  auto waits = look("r").spans.at(0).waits;
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].kind + " " + waits[0].id + " " + waits[0].outcome, "approval A-1 open");
+}
+
+TEST_F(TraceReading, SaysThatARunWasStoppedByItsBudget) {
+  auto run = add_run("r", std::string(31, 'b') + "1", "m-r");
+  run.status = runs::Status::killed;
+  run.error = "budget_exhausted";
+  run.error_detail = "run r has spent its budget";
+  put(*tx_, run);
+  auto failure = look("r").spans.at(0).failure;
+  EXPECT_EQ(std::tuple(failure.type, failure.message),
+            std::tuple("budget_exhausted", "run r has spent its budget"));
+}
+
 TEST_F(TraceReading, OfAProgramsPermissionTheApprovalTells) {
   add_chat("c");
   crew::own_run(*tx_, "c-t1", "c", "c");
@@ -204,6 +289,35 @@ TEST_F(TraceReading, OfARunHasWhatItBegan) {
   add_run("another", id, "m-3", 3s);
   EXPECT_EQ(look("outer").spans.size(), 3u);
   EXPECT_EQ(look("another").spans.size(), 1u);
+}
+
+TEST_F(TraceReading, OfAChatBetweenTurnsLastsUntilSomethingLastHappenedInIt) {
+  add_chat("c");
+  tx_->at = chat_began + 1s;
+  crew::append_entry(*tx_, {.thread = "c", .role = crew::Role::user}, "c");
+  tx_->at = chat_began + 9s;
+  crew::append_entry(*tx_, {.thread = "c", .role = crew::Role::assistant}, "c");
+  auto told = to_json(look("c"), chat_began + 1h);
+  EXPECT_EQ(told.at("duration_ms"), 9000);
+  EXPECT_EQ(told.at("spans").at(0).at("duration_ms"), 9000);
+}
+
+TEST_F(TraceReading, FindsRunsWorkItemsAndConversationsByTheBeginningOfTheirIds) {
+  add_run("build-3f2a", std::string(32, 'b'), "m-1");
+  coordination::Work work{.task_id = "review-7", .task_type = "review", .description = "d"};
+  coordination::insert_work(*tx_, work, {});
+  EXPECT_EQ(look("build").id, "build-3f2a");
+  EXPECT_EQ(look("rev").id, "review-7");
+  add_run("build-9", std::string(32, 'c'), "m-2", 1s);
+  auto several = find_trace(*tx_, "build");
+  ASSERT_FALSE(several);
+  EXPECT_EQ(several.error().code, Code::conflict);
+  EXPECT_EQ(several.error().message, "\"build\" matches several: build-3f2a, build-9");
+  // A chat comes first: the runs that are its minds have names that begin with its own.
+  add_chat("build-chat");
+  crew::own_run(*tx_, "build-chat-t1", "build-chat", "build-chat");
+  add_run("build-chat-t1", std::string(32, 'd'), "m-c");
+  EXPECT_EQ(look("build-c").id, "build-chat");
 }
 
 TEST_F(TraceReading, FindsAChatByTheTraceOfOneOfItsAgents) {

@@ -16,7 +16,7 @@ class RunVerifier final : public Verifier {
     if (!is_known) {
       if (job.jail && !runs_.confines())
         co_return Verdict{.error =
-                              "whoever submitted the verify command is confined, and nothing can be confined "
+                              "the submitter of the verify command is confined, and nothing can be confined "
                               "while `confine: off` is set"};
       runs::StartRequest request;
       request.id = job.run;

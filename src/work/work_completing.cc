@@ -1,6 +1,7 @@
 // Completing work: accepted at most once for each claim, and only when its command has proved it.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/id.h"
@@ -70,12 +71,13 @@ void record_outcome(WorkChanges& changes, Work& work, bool proved, std::string e
 struct Claimer {
   Who who;
   std::string root;
-  std::string changeset_id;
+  std::string changeset_id;  ///< empty: what was changed is noted already
   std::string head_commit;
 };
 
 /// What the session has edited by the time it says that it is done.
 void note_changes(Tx& tx, const Session& session, const Claimer& claimer) {
+  if (claimer.changeset_id.empty()) return;
   auto files = files_of(tx, session);
   if (files.empty()) return;
   add_changeset(tx, claimer.changeset_id, session.session_id, session.base_commit, claimer.head_commit,
@@ -135,6 +137,29 @@ Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session,
   return outcome(work);
 }
 
+Result<Done> complete_items(Tx& tx, WorkChanges& changes, const Session& session, Claimer claimer,
+                            const std::vector<WorkQueue::Completion>& completions) {
+  json::array items;
+  bool is_success = true;
+  for (const auto& completion : completions) {
+    auto done = complete_item(tx, changes, session, claimer, completion);
+    if (!done) return done;
+    if (done->reply.contains(verifying_key))
+      return fail(Code::conflict,
+                  fmt::format("work item {} has a verify command and must be completed on its own",
+                              completion.task_id),
+                  "items", "nothing was changed: complete it in a request of its own");
+    if (done->status >= 400)
+      return fail(done->status == 404 ? Code::not_found : Code::conflict,
+                  std::string(text_or(done->reply, "message")), "items",
+                  "nothing was changed: leave it out, or claim it first");
+    if (completion.success) claimer.changeset_id.clear();
+    is_success = is_success && bool_or(done->reply, "success");
+    items.push_back(std::move(done->reply));
+  }
+  return Done{.reply = {{"success", is_success}, {"items", std::move(items)}}};
+}
+
 json::object context_of(const Work& work) {
   auto context = parse_json(work.verify_context);
   return context && context->is_object() ? std::move(context->get_object()) : json::object();
@@ -142,15 +167,29 @@ json::object context_of(const Work& work) {
 
 }  // namespace
 
+Task<std::string> WorkQueue::Impl::head_of_claimer(Who who) {
+  auto folder = co_await store.read(
+      [who](Reader& reader) -> Result<std::optional<std::string>> { return edited_folder(reader, who); });
+  if (!folder || !*folder) co_return std::string();
+  co_return co_await sessions.head_of(**std::move(folder));
+}
+
+Task<Result<Done>> WorkQueue::complete_all(Who who, std::vector<Completion> completions) {
+  auto& impl = *impl_;
+  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16()), {}};
+  if (std::ranges::any_of(completions, &Completion::success))
+    claimer.head_commit = co_await impl.head_of_claimer(who);
+  co_return co_await impl.change(
+      std::move(who), [claimer, completions](Tx& tx, WorkChanges& changes, const Session& session) {
+        return complete_items(tx, changes, session, claimer, completions);
+      });
+}
+
 Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
   auto& impl = *impl_;
   auto task_id = completion.task_id;
   Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16()), {}};
-  if (completion.success) {
-    auto folder = co_await impl.store.read(
-        [who](Reader& reader) -> Result<std::optional<std::string>> { return edited_folder(reader, who); });
-    if (folder && *folder) claimer.head_commit = co_await impl.sessions.head_of(**std::move(folder));
-  }
+  if (completion.success) claimer.head_commit = co_await impl.head_of_claimer(who);
   auto done = co_await impl.change(
       std::move(who), [claimer, completion](Tx& tx, WorkChanges& changes, const Session& session) {
         return complete_item(tx, changes, session, claimer, completion);

@@ -97,7 +97,7 @@ class WorkFixture : public StoreFixture {
   }
   Result<Done> claim(const Who& caller, std::vector<std::string> types = {}, Duration lease = 30min,
                      Duration wait = 0s) {
-    return thread->await([&] { return queue->claim(caller, types, lease, wait); });
+    return thread->await([&] { return queue->claim(caller, {types, lease, wait}); });
   }
   /// The id of what `name` got; empty for nothing.
   std::string claim_id(const std::string& name, std::vector<std::string> types = {}) {
@@ -136,7 +136,7 @@ class WorkFixture : public StoreFixture {
   std::future<Result<Done>> begin_claim(const Who& caller, std::vector<std::string> types, Duration lease,
                                         Duration wait) {
     auto claimed = thread->start(
-        [this, caller, types, lease, wait] { return queue->claim(caller, types, lease, wait); });
+        [this, caller, types, lease, wait] { return queue->claim(caller, {types, lease, wait}); });
     settle();
     return claimed;
   }

@@ -53,9 +53,9 @@ struct WorkQueue::Impl {
   }
 
   // work_claiming.cc
-  Task<Result<Done>> claim_for(Who who, std::vector<std::string> task_types, Duration lease,
-                               std::weak_ptr<WorkCallers::Presence> caller);
-  Task<void> give_back(Who who, std::string task_id, int64_t token);
+  Task<Result<Done>> claim_for(Who who, Claim wanted, std::weak_ptr<WorkCallers::Presence> caller);
+  /// `claims`: task ids, each with its fencing token.
+  Task<void> give_back(Who who, std::vector<std::pair<std::string, int64_t>> claims);
 
   // work_service.cc
   void carry_out(WorkEffects effects);
@@ -67,6 +67,8 @@ struct WorkQueue::Impl {
   Task<void> expire_or_retry();
 
   // work_completing.cc
+  /// The commit that the claimer's folder is at, if it has edited anything; otherwise empty.
+  Task<std::string> head_of_claimer(Who who);
   /// A verification under way and those who wait for it.
   struct Verifying {
     explicit Verifying(Loop& loop) : ended(loop) {}

@@ -42,8 +42,14 @@ class WorkQueue {
   /// Errors: invalid_argument naming depends_on, blocks (unknown id, not pending, a cycle with its path),
   /// deadline or verify; conflict (the own id is another item's); overloaded (100,000 open items).
   Task<Result<Done>> submit(Who who, Submission submission);
+  struct Claim {
+    std::vector<std::string> task_types = {};  ///< empty: any
+    Duration lease = 30min;
+    Duration wait = 0s;
+    std::optional<int64_t> max_items = {};  ///< the reply has a list of at most this many, in `items`
+  };
   /// `no_tasks_available` is a normal reply. Errors: overloaded (1,000 wait already).
-  Task<Result<Done>> claim(Who who, std::vector<std::string> task_types, Duration lease, Duration wait);
+  Task<Result<Done>> claim(Who who, Claim wanted);
   struct Completion {
     std::string task_id = {};
     bool success = false;
@@ -55,6 +61,9 @@ class WorkQueue {
   /// Refusals are replies: 404 (unknown) or 409, with `reason` and `message`. With a `verify` command the
   /// reply comes when it has ended; `verification_failed` is a reply too, and the attempt has failed.
   Task<Result<Done>> complete(Who who, Completion completion);
+  /// All of them or none, in one transaction. Errors: not_found, conflict naming the item (it is not the
+  /// caller's; it has a verify command, which takes its own time).
+  Task<Result<Done>> complete_all(Who who, std::vector<Completion> completions);
   /// The item. Errors: not_found; conflict (finished already). One that is cancelled already is a success.
   Task<Result<Done>> cancel(Who who, std::string task_id, std::string reason);
   Task<Result<Done>> list(Who who, std::string status, std::string task_type, int64_t limit);

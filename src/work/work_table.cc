@@ -173,6 +173,16 @@ std::optional<Work> find_work(Reader& reader, std::string_view task_id) {
   return to_work(reader, *row);
 }
 
+std::vector<std::string> work_ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
+  std::vector<std::string> ids;
+  // `~` comes after everything that an id is made of.
+  for (const auto& row : reader.rows("SELECT task_id FROM work_queue WHERE task_id >= ?1 AND task_id < ?1 || "
+                                     "'~' ORDER BY task_id LIMIT ?2",
+                                     prefix, limit))
+    ids.push_back(row.text(0));
+  return ids;
+}
+
 std::optional<Work> first_ready(Reader& reader, std::span<const std::string> task_types) {
   std::optional<Row> row;
   if (task_types.empty()) {

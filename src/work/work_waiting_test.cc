@@ -106,8 +106,8 @@ struct Caller {
 
 class HangingUpTest : public WorkFixture {
  public:
-  static Caller ask(WorkQueue& queue, Who caller, std::string& got) {
-    auto done = co_await queue.claim(caller, {}, 30min, 0s);
+  static Caller ask(WorkQueue& queue, Who caller, std::string& got, WorkQueue::Claim wanted = {}) {
+    auto done = co_await queue.claim(caller, wanted);
     got = done ? std::string(text_or(done->reply, "task_id", "nothing")) : done.error().message;
   }
 };
@@ -127,6 +127,17 @@ TEST_F(HangingUpTest, AClaimThatNobodyHearsOfIsTakenBackAndIsNoAttempt) {
     EXPECT_EQ(status(id), "claimed");
     EXPECT_EQ(unheard, "");
   }
+}
+
+TEST_F(HangingUpTest, SeveralThatNobodyHearsOfAreAllTakenBack) {
+  add("a");
+  add("b");
+  std::string unheard;
+  thread->on_loop([&] { ask(*queue, who("ann", "r1"), unheard, {.max_items = 2}).frame.destroy(); });
+  EXPECT_TRUE(eventually([&] { return events().back() == "work.requeued b"; }));
+  EXPECT_EQ(status("a") + status("b"), "pendingpending");
+  auto again = thread->await([&] { return queue->claim(who("ann", "r1"), {.max_items = 2}); });
+  EXPECT_EQ(again->reply.at("items").as_array().size(), 2u) << "not the reply of what was taken back";
 }
 
 TEST_F(HangingUpTest, WhoAsksAgainUnderTheSameIdKeepsTheClaim) {

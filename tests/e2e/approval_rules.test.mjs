@@ -1,6 +1,6 @@
 // Rules about approvals: a person's word in advance, shown before it is made, narrow, never for what cannot be undone, on record whenever it decides.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { here, Project, waitFor } from "./harness.mjs";
@@ -33,22 +33,26 @@ test("a rule for the session is shown before it is made, decides what it covers,
   await waits(crew, "A-1");
   const unasked = await crew.cru("approvals", "approve", "A-1", "--for", "session", "--covers", "docs/**");
   assert.notEqual(unasked.code, 0, "nobody has seen what it covers");
-  assert.match(unasked.stderr, /allows agent careful, in this session only, changing files that match docs\/\*\*[^]*--yes/);
+  assert.match(unasked.stderr, /allows the agent careful to change files that match docs\/\*\*, in this session only[^]*--yes/);
   assert.deepEqual([(await all(crew))[0].status, await rules(crew)], ["pending", []], "nothing was decided");
   const other = await crew.cru("approvals", "approve", "A-1", "--for", "session", "--covers", "src/**", "--yes");
   assert.match(other.stderr, /would not cover A-1 itself/);
   const changed = await crew.post("/approvals/A-1/approve", { set: { content: "other" }, for: "session" });
   assert.deepEqual([changed.status, await rules(crew)], [400, []], "a rule would cover what was replaced");
-  assert.match(await cru(crew, "approve", "A-1", "--for", "session", "--covers", "docs/**", "--yes"), /approved by a person[^]*R-[0-9a-f]{8} allows agent careful/);
+  assert.match(await cru(crew, "approve", "A-1", "--for", "session", "--covers", "docs/**", "--yes"), /approved by a person[^]*R-[0-9a-f]{8} allows the agent careful/);
   await waits(crew, "A-3");
   const [rule] = await rules(crew);
   assert.deepEqual((await all(crew)).map(({ status, decided_by, rule: by }) => [status, decided_by, by]),
     [["approved", "person", null], ["approved", "rule", rule.id], ["pending", null, null]]);
   assert.equal(readFileSync(crew.path("docs/b.md"), "utf8"), "made\n");
   assert.ok(!existsSync(crew.path("src/c.md")));
-  assert.match(await cru(crew, "rules"), new RegExp(`${rule.id} +allow +session`));
+  assert.match(await cru(crew, "rules"), new RegExp(`${rule.id} +allow +session +docs/\\*\\* `), "in a list that is 80 columns wide");
+  assert.match(await cru(crew, "rules", "show", rule.id), new RegExp(`^${rule.id} allows the agent careful to change files that match docs/\\*\\*, [^]*\\n  covers +docs/\\*\\*\\n[^]*\\n  made from +A-1\\n`));
+  assert.deepEqual(JSON.parse(await cru(crew, "rules", "show", rule.id, "--json")), rule);
+  const nobody = await crew.cru("approvals", "rules", "show", "R-none");
+  assert.match(nobody.stderr, /rule not found: R-none/);
   assert.match(await cru(crew, "show", "A-2"), new RegExp(`approved by the rule ${rule.id}`));
-  await cru(crew, "rules", "revoke", rule.id);
+  assert.match(await cru(crew, "rules", "revoke", rule.id), /^revoked R-\S+, the rule that allows the agent careful to change /);
   assert.deepEqual(await rules(crew), []);
   await cru(crew, "approve", "A-3");
   await waits(crew, "A-4");
@@ -74,17 +78,18 @@ test("a rule for the project is in the person's own folder, outlives kill -9, ho
   await second.idle();
   const [, , third, fourth] = await all(crew);
   assert.deepEqual([third.decided_by, fourth.decided_by], ["rule", "rule"]);
-  await cru(crew, "rules", "add", "A-2", "deny", "--for", "project", "--yes");
+  await cru(crew, "rules", "add", "A-2", "deny", "--for", "project", "--reason", "b is finished", "--yes");
   const last = await begin();
   await last.idle();
   const denial = (await rules(crew)).find(({ verdict }) => verdict === "deny");
   assert.deepEqual((await all(crew)).slice(-2).map(({ status, rule }) => [status, rule === denial.id]), [["approved", false], ["denied", true]]);
-  assert.match(heard().at(-1).text, new RegExp(`^forbidden: denied by the rule ${denial.id}`));
+  assert.match(heard().at(-1).text, new RegExp(`^forbidden: denied by the rule ${denial.id} that a person made: b is finished`));
+  assert.ok(!heard().at(-1).text.includes("files that match"), "what the rule covers is not the agent's to know");
 });
 
 test("no rule allows what cannot be undone; where the person's configuration says that it can, each part of a command is checked", async (t) => {
   const tools = [shell("true"), shell("true && true"), shell("true && touch no.txt"), shell("true $(touch no.txt)"), shell("true > no.txt"), shell("A=1 true")];
-  const plain = await scene(t, tools, { permissions: may_run });
+  const plain = await scene(t, [shell("touch no.txt")], { permissions: may_run });
   await plain.begin();
   await waits(plain.crew, "A-1");
   const refused = await plain.crew.cru("approvals", "approve", "A-1", "--confirm", "A-1", "--for", "session", "--yes");
@@ -129,9 +134,29 @@ test("what a run's program asks permission for is decided by rules too, and its 
   await asking("two");
   const { behavior, message } = await answered("two");
   assert.equal(behavior, "deny");
-  assert.match(message, /denies every agent, in the project/);
+  assert.match(message, /^denied by the rule R-\S+ that a person made: never$/, "with the person's reason, and not what else the rule covers");
   const { approvals } = (await project.get("/approvals")).json;
   assert.deepEqual(approvals.map(({ status, decided_by, rule }) => [status, decided_by, rule]), [["denied", "person", null], ["denied", "rule", left[0].id]]);
+});
+
+test("while the rules cannot be read, and where a denial may apply, no timeout approves", async (t) => {
+  const approvals = { timeout: "1s", on_timeout: "approve", rules: [{ action: "run_command", can_be_undone: true }] };
+  const { crew, begin, heard } = await scene(t, [shell("touch no.txt"), shell("echo 'touch no.txt' | sh")], { permissions: may_run, user_settings: { approvals } });
+  const outcomes = async () => (await all(crew)).slice(-2).map(({ status, decided_by }) => [status, decided_by]);
+  await (await begin()).idle();
+  assert.deepEqual(await outcomes(), [["approved", "timeout"], ["approved", "timeout"]], "as it is configured");
+  await cru(crew, "rules", "add", "A-1", "deny", "--for", "project", "--covers", "touch *", "--yes");
+  rmSync(crew.path("no.txt"));
+  await (await begin()).idle();
+  assert.deepEqual(await outcomes(), [["denied", "rule"], ["expired", "timeout"]]);
+  assert.match(heard().at(-1).text, /only a person could approve it: it is not certain whether the rule R-\S+ covers it/);
+  assert.match(await cru(crew, "show", "A-4"), /status +expired: [^\n]*it is not certain whether the rule R-/);
+  const folder = join(crew.config_home, "approval-rules");
+  writeFileSync(join(folder, readdirSync(folder)[0]), "{", { mode: 0o600 });
+  await (await begin()).idle();
+  assert.deepEqual(await outcomes(), [["expired", "timeout"], ["expired", "timeout"]]);
+  assert.match(heard().at(-1).text, /only a person could approve it: the rules about approvals cannot be read/);
+  assert.ok(!existsSync(crew.path("no.txt")));
 });
 
 test("a terminal that follows the run shows its approval at once, with how to answer it", async (t) => {
@@ -142,7 +167,7 @@ test("a terminal that follows the run shows its approval at once, with how to an
   const following = heard(project.spawn(["logs", "-f", "cc"]));
   await project.answer(question.id, "SQLite");
   for (const [what, text] of [["cru run", attached], ["cru logs -f", following]])
-    await waitFor(() => /⚑ cc needs your approval A-1 to run [^\n]*touch SHOULD_NOT_EXIST[^\n]*\n +cru approvals show A-1, then: approve A-1 --confirm A-1, or deny A-1 REASON/.test(text()), { what: `${what} shows it: ${text()}` });
+    await waitFor(() => /⚑ cc needs your approval A-1 to run [^\n]*touch SHOULD_NOT_EXIST[^\n]*\n +to see it: +cru approvals show A-1\n +to approve: +cru approvals approve A-1 --confirm A-1\n +to deny: +cru approvals deny A-1 REASON/.test(text()), { what: `${what} shows it: ${text()}` });
   const late = heard(project.spawn(["logs", "-f", "cc"]));
   await waitFor(() => /needs your approval A-1/.test(late()), { what: "whoever comes later sees it too" });
   await project.post("/approvals/A-1/deny", {});

@@ -52,6 +52,18 @@ test("the real Claude Code at a terminal: approved and denied from elsewhere, it
   await claude.say("/exit", () => claude.child.exitCode !== null);
 });
 
+test("the real Claude Code at a terminal carries out what a person has changed", needs_claude, async (t) => {
+  const plans = {}, { project } = await asking(t, plans);
+  plans.work = [{ tools: [{ name: "Bash", input: { command: "touch ran.txt", description: "Makes a file" } }] }, { text: "all done" }];
+  const claude = new AtTerminal(project, claude_bin, "PLAN work");
+  const { id } = await pending(project);
+  const { status, text } = await project.post(`/approvals/${id}/approve`, { confirm: id, set: { command: "touch other.txt" } });
+  assert.equal(status, 200, text);
+  await waitFor(() => existsSync(project.path("other.txt")), { what: "the changed command has run" });
+  assert.ok(!existsSync(project.path("ran.txt")));
+  await claude.say("/exit", () => claude.child.exitCode !== null);
+});
+
 test("the real Claude Code at a terminal: an answer in its own dialog withdraws ours", needs_claude, async (t) => {
   const plans = {}, { project } = await asking(t, plans);
   plans.work = [{ tools: [{ name: "Bash", input: { command: "touch ran.txt", description: "Makes a file" } }] }, { text: "all done" }];

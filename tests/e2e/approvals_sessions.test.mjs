@@ -29,7 +29,7 @@ test("what an interactive Claude Code asks its user for is an approval, and the 
   const first = asks(claude, "rm -r build");
   const approval = await pending(project);
   assert.deepEqual([approval.agent, approval.tool, approval.via, approval.checked, approval.reversible], ["claude-1", "Bash", "hook", "at answer", false]);
-  assert.match(approval.preview.text, /^in \/.*\n\$ rm -r build\n$/);
+  assert.match(approval.preview.text, /^in \/.*\nprogram: rm is \/.*\/rm\n\$ rm -r build\n$/, "by the PATH of its hook");
   assert.notEqual((await project.cru("approvals", "approve", approval.id)).code, 0, "it cannot be undone");
   assert.equal((await project.post(`/approvals/${approval.id}/ask`, { question: "why?" })).status, 409, "a program that waits cannot be asked");
   assert.equal((await project.cru("approvals", "approve", approval.id, "--confirm", approval.id)).code, 0);
@@ -40,6 +40,23 @@ test("what an interactive Claude Code asks its user for is an approval, and the 
   await decide(project, other, "deny", { reason: "not on a Friday" });
   const { decision } = await second;
   assert.deepEqual([decision.behavior, /not on a Friday/.test(decision.message)], ["deny", true]);
+});
+
+test("approved with changes: Claude Code's hook hands on the input as it was changed, and Codex's cannot be changed", async (t) => {
+  const project = await hosted(t), claude = await Claude.started(project);
+  const hook = asks(claude, "make");
+  const approval = await pending(project);
+  assert.ok(approval.schema.properties.command, "the page makes a form of it");
+  const set = (id, fields) => project.post(`/approvals/${id}/approve`, { confirm: id, set: fields });
+  assert.equal((await set(approval.id, { timeout: "soon" })).status, 400);
+  assert.equal((await set(approval.id, { command: "make test" })).status, 200);
+  assert.deepEqual((await hook).decision, { behavior: "allow", updatedInput: { command: "make test", description: "x" } });
+  const codex = await Codex.started(project), thread = await codex.thread(), other = codex.fire(thread.session, "PermissionRequest", { tool_name: "Bash", tool_input: { command: "make" }, turn_id: "t1", model: "gpt-5.5", permission_mode: "default" }, "Bash");
+  const second = await pending(project, approval.id);
+  const refused = await set(second.id, { command: "make test" });
+  assert.deepEqual([refused.status, refused.json.field, second.schema], [400, "set", null], refused.text);
+  await decide(project, second, "deny");
+  assert.equal((await other).decision.behavior, "deny");
 });
 
 test("a rule of the session decides what its Claude Code asks for next, and ends with the session", async (t) => {
@@ -68,7 +85,9 @@ test("a file that changes between the approval and its answer is asked for anew"
   const approval = await pending(project);
   assert.deepEqual([approval.preview.kind, approval.reversible], ["diff", true]);
   writeFileSync(project.path("a.txt"), "three\n");
-  await decide(project, approval, "approve");
+  const vain = await project.post(`/approvals/${approval.id}/approve`, {});
+  assert.equal(vain.status, 409, vain.text);
+  assert.match(vain.text, /was not used: withdrawn: something changed after it was approved: .*a\.txt/);
   const again = await pending(project, approval.id);
   assert.deepEqual([(await shown(project, approval.id)).status, again.replaces], ["withdrawn", approval.id]);
   assert.match(again.preview.text, /-three/);

@@ -43,8 +43,8 @@ async function stillWaits(project, { id }) {
 }
 
 const verbs = (id) => [["POST", `/approvals/${id}/approve`, `{"confirm":"${id}"}`], ["POST", `/approvals/${id}/deny`, "{}"], ["POST", `/approvals/${id}/hold`, "{}"], ["POST", `/approvals/${id}/ask`, '{"question":"?"}'],
-  ["POST", `/approvals/${id}/rule`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/rule/preview`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/approve`, '{"for":"project"}'],
-  ["GET", "/approval-rules"], ["POST", "/approval-rules/R-00000000/revoke", "{}"]];
+  ["POST", `/approvals/${id}/rule`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/rule/preview`, '{"verdict":"allow","for":"project"}'], ["POST", `/approvals/${id}/approve`, '{"for":"project"}'], ["POST", `/approvals/${id}/preview`, '{"set":{"path":"x"}}'],
+  ["GET", "/approval-rules"], ["GET", "/approval-rules/R-00000000"], ["POST", "/approval-rules/R-00000000/revoke", "{}"]];
 
 test("a run's process approves nothing and reads nothing, at any door, with the page's token, the run's own or none", async (t) => {
   const { project, approval, token, doors } = await beset(t);
@@ -85,7 +85,7 @@ test("nor an MCP client: there is no tool for it, and its connection is an agent
   for (const connect of [stdioClient, httpClient]) {
     const client = await connect(crew, t);
     const names = (await client.listTools()).tools.map(({ name }) => name);
-    for (const name of ["approve", "deny", "hold", "ask_context", "list_approvals", "show_approval", "make_rule", "propose_rule", "list_rules", "revoke_rule"]) assert.ok(!names.includes(name), name);
+    for (const name of ["approve", "deny", "hold", "ask_context", "list_approvals", "show_approval", "make_rule", "propose_rule", "preview_approval", "list_rules", "show_rule", "revoke_rule"]) assert.ok(!names.includes(name), name);
     const tried = await client.callTool({ name: "approve", arguments: { id: approval.id } }).catch((error) => ({ isError: true, error }));
     assert.ok(tried.isError, JSON.stringify(tried));
   }

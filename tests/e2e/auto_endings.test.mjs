@@ -60,7 +60,7 @@ test("composed conditions end it: any of, all of, words, turns, tokens and time;
   const socket = await live.connect();
   await begin(socket, { models, until: { all: [{ text: "we agree" }, { turns: 3 }] } });
   const over = await ended(socket);
-  assert.deepEqual([over.reason, over.detail, over.turns], ["condition", 'it was to last until: all of (the words "we agree"; 3 turns)', 3]);
+  assert.deepEqual([over.reason, over.detail, over.turns], ["condition", 'its end condition was met: all of (the text "we agree"; 3 turns)', 3]);
   const from = socket.mark;
   const words = JSON.stringify({ any: [{ tokens: 1000000 }, { time_ms: 700 }] });
   const started = await live.cru("auto", "start", "zoo", "--until", words, "--cli-backends", "test-model");

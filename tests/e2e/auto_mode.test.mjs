@@ -236,18 +236,20 @@ test("a person joins in; the transcript is a file; the command line shows it all
   assert.equal(start.code, 0, start.stderr);
   assert.match(start.stdout, /auto mode is on: remote-work[\s\S]*Ada \(advocate\), Bertrand \(skeptic\)/);
   await socket.waitFor("agentMessage");
-  assert.equal((await live.cru("auto", "say", "What about apprentices?")).code, 0);
-  assert.equal((await socket.waitFor("autoModePersonSpoke")).text, "What about apprentices?");
+  const said = await live.cru("auto", "say", "What about apprentices?", { env: { USER: "jo" } });
+  assert.match(said.stdout, /^said in the conversation about remote-work; the next agent will respond to it\n$/);
+  const spoke = await socket.waitFor("autoModePersonSpoke");
+  assert.deepEqual([spoke.text, spoke.name], ["What about apprentices?", "jo"], "by the name that the members know");
   const over = await ended(socket);
   assert.equal(over.reason, "keyword", "the scripted ones come to an end by themselves");
   assert.ok(socket.of("agentMessage").length >= 8);
-  assert.match((await live.cru("auto", "status")).stdout, /off; the last conversation, remote-work, ended: keyword/);
+  assert.match((await live.cru("auto", "status")).stdout, /^auto mode is off; the last conversation was about remote-work\n  ended   (Ada|Bertrand) ended the conversation\.\n/);
   const { file, messages } = await transcriptOf(live);
   assert.ok(existsSync(live.path(file)));
   const written = readFileSync(live.path(file), "utf8");
   for (const { name, text } of messages) assert.ok(written.includes(text) && written.includes(name), text);
-  assert.match(written, /ended_by: keyword[\s\S]*\*a person\*/);
-  assert.match((await live.cru("auto", "show")).stdout, /What about apprentices\?[\s\S]*transcript: \.crucible\/conversations\//);
+  assert.match(written, /ended_by: keyword[\s\S]*### jo \(a person, /);
+  assert.match((await live.cru("auto", "show")).stdout, /jo: What about apprentices\?[\s\S]* ended the conversation\.\ntranscript: \.crucible\/conversations\//);
   assert.equal((await live.cru("auto", "say", "hello?")).code !== 0, true);
 });
 
@@ -258,10 +260,10 @@ test("a client that comes late sees the true state, and a run may only look", as
   await socket.waitFor("agentMessage");
   const late = await (await live.connect()).snapshot();
   assert.deepEqual([late.auto_mode.active, late.auto_mode.conversationId, late.auto_mode.agentIds, late.auto_mode.topic], [true, conversationId, agentIds, "zoo"]);
-  await live.sh("sly", `for verb in stop start "timeout 1000" "say hello"; do ${cru_bin} auto $verb >/dev/null 2>&1; echo "$verb: $?"; done; ${cru_bin} auto status; echo the end`);
+  await live.sh("sly", `for verb in stop start "timeout 1000" "say hello" join leave; do ${cru_bin} auto $verb >/dev/null 2>&1; echo "$verb: $?"; done; ${cru_bin} auto status; echo the end`);
   await live.outputWith("sly", "the end");
   const lines = (await live.output("sly")).map(({ data }) => data);
-  for (const verb of ["stop", "start", "timeout 1000", "say hello"]) assert.ok(lines.some((line) => line.startsWith(`${verb}: `) && !line.endsWith(": 0")), lines.join("\n"));
+  for (const verb of ["stop", "start", "timeout 1000", "say hello", "join", "leave"]) assert.ok(lines.some((line) => line.startsWith(`${verb}: `) && !line.endsWith(": 0")), lines.join("\n"));
   assert.ok(lines.some((line) => line.includes("auto mode is on: zoo")), lines.join("\n"));
   assert.equal((await live.must(200, live.get("/auto"))).active, true);
   await socket.must("autoModeState", { type: "stopAutoMode" });

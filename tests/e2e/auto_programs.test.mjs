@@ -61,6 +61,21 @@ for (const on_restart of ["resume", "end"]) test(`kill -9 while a program thinks
   await noneLeft(live, "after the end");
 });
 
+test("a run that happens to have a turn's name is not followed: only after a restart it may be its program", async (t) => {
+  const live = new Live({ standin: { replies: [] } });
+  t.after(() => live.close());
+  const go = join(live.home, "go");
+  live.follow({ replies: [{ when: "First words", steps: [{ say: "Second words. [CONVERSATION_END]" }] }, { when: "taking part in a conversation", steps: [{ until: go }, { say: "First words." }] }] });
+  await live.startDaemon();
+  const socket = await live.connect();
+  const { conversationId } = await begin(socket, { models: ["claude"] });
+  const reply = { type: "result", subtype: "success", is_error: false, num_turns: 1, session_id: "s", result: "I am somebody else." };
+  await live.sh(`live-${conversationId}-2`, `echo '${JSON.stringify(reply)}'`);
+  writeFileSync(go, "");
+  assert.equal((await ended(socket)).reason, "keyword");
+  assert.deepEqual(socket.of("agentMessage").map(({ text }) => text), ["First words.", "Second words."]);
+});
+
 test("a program that fails is started anew when it is asked again", async (t) => {
   const live = await startedAuto({ standin: { replies: [{ when: "taking part in a conversation", steps: [{ fail: { exit: 3, stderr: "out of coffee" } }] }] } }, t);
   const socket = await live.connect();

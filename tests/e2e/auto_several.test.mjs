@@ -76,17 +76,39 @@ test("the command line: start --beside, list, and --id", async (t) => {
   assert.match(refused.stderr, /--beside/);
   const { conversationId: id } = JSON.parse((await live.cru("auto", "start", "zoo", "--beside", "--json")).stdout);
   const listed = (await live.cru("auto", "list")).stdout.trim().split("\n");
-  assert.deepEqual([listed.length, listed[0].split(/ +/)], [3, ["ID", "STATE", "MESSAGES", "TOPIC"]]);
-  assert.match(listed.find((line) => line.startsWith(id)), / on, beside +\d+ +zoo$/);
+  assert.deepEqual([listed.length, listed[0].split(/ +/)], [3, ["ID", "STATE", "MESSAGES", "TOPIC", "ENDED"]]);
+  assert.match(listed.find((line) => line.startsWith(id)), / on, beside +\d+ +zoo +-$/);
   assert.match((await live.cru("auto", "status", "--id", id)).stdout, /auto mode is on: zoo/);
   assert.equal((await live.cru("auto", "say", "hello", "--id", id)).code, 0);
   assert.equal((await live.cru("auto", "stop", "--id", id)).code, 0);
   assert.equal((await live.cru("auto", "list", "--active")).stdout.trim().split("\n").length, 2);
   assert.equal((await live.cru("auto", "stop", "--id", "nobody")).code, 3);
+  // The beginning of an id is enough, and so is its end; a word does as well as a flag.
+  for (const words of [["status", "--id", id], ["status", id], ["show", "--id", id], ["show", id], ["show", id.slice(0, -2)], ["show", id.split("-").at(-1)]]) {
+    const shown = await live.cru("auto", ...words);
+    assert.match(shown.stdout, /zoo/, `${words}: ${shown.stderr}`);
+  }
   await live.cru("auto", "stop");
-  // A topic of one's own stands there once.
+  // A topic of one's own stands at its head once.
   const shown = (await live.cru("auto", "show")).stdout;
-  assert.equal(shown.split("Should cats vote?").length, 2, shown);
+  assert.equal(shown.split("\n").filter((line) => line === "Should cats vote?").length, 1, shown);
+});
+
+test("the command line: where only one beside goes on, it is shown, joined and read, and stopped only by its id", async (t) => {
+  const live = await startedAuto(slow, t);
+  await live.cru("auto", "start", "boredom");
+  const started = await live.cru("auto", "start", "zoo", "--beside");
+  const id = /^  id +(\S+)$/m.exec(started.stdout)[1];
+  assert.match(started.stderr, new RegExp(`cru auto show ${id},`));
+  assert.match((await live.cru("auto", "stop")).stdout, new RegExp(`^stopped: boredom\n[^]*still in progress: zoo\n[^]*${id}`));
+  assert.match((await live.cru("auto", "status")).stdout, new RegExp(`^no main conversation is in progress\nin progress: zoo\n[^]*${id}`));
+  assert.match((await live.cru("auto", "say", "And the bears?")).stdout, /^said in the conversation about zoo;/);
+  assert.match((await live.cru("auto", "show")).stdout, /And the bears\?/);
+  assert.match((await live.cru("auto")).stdout, /zoo/);
+  assert.match((await live.cru("auto", "stop")).stdout, /^no main conversation is in progress\nin progress: zoo/, "one that was not meant goes on");
+  assert.match((await live.cru("auto", "timeout", "10m")).stdout, /^no main conversation is in progress; conversations that start from now on may last 10m00s/);
+  assert.match((await live.cru("auto", "stop", id)).stdout, /^stopped: zoo/);
+  assert.match((await live.cru("auto", "status")).stdout, /^auto mode is off; the last conversation was about boredom\n  ended   Stopped by /);
 });
 
 test("transcripts link to each other and to definitions, and are found with the notes", async (t) => {

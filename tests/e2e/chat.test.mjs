@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cru_bin, waitFor } from "./harness/basics.mjs";
+import { waitFor } from "./harness/basics.mjs";
 import { cast, spawning } from "./harness/cast.mjs";
 import { checkSessionFolder, Crew } from "./harness/crew.mjs";
+import { Terminal } from "./harness/terminal.mjs";
 import { ModelServer } from "./fixtures/model_server.mjs";
 
 const report = (words) => `## Summary\n\n${words}\n\n## Findings\n\nMore of it.\n`;
@@ -96,27 +97,6 @@ test("SA-23, SA-48: several subagents run one after the other, and what waits is
   assert.match(said.stderr, /^→ Running critic agent\.\.\.\n( {4}\d more in the queue\n)? {4}The login.*\n→ Running tester agent\.\.\.\n {4}1 more in the queue\n {4}41 tests pass\.\n→ Running critic agent\.\.\.\n {4}The login/m);
   assert.match(said.stdout, /In short: [^]*lets anyone in[^]*41 tests pass[^]*lets anyone in/, "one answer of all three, in order");
 });
-
-/// The verb at a terminal of its own; what it shows is `screen`, without escape sequences `text`.
-class Terminal {
-  constructor(made, args, env = {}) {
-    const words = [cru_bin, ...args].map((word) => `'${word}'`).join(" ");
-    this.child = made.spawn(["-qfec", `stty cols 100 rows 30; exec ${words}`, "/dev/null"], { argv0: "script", stdio: ["pipe", "pipe", "pipe"], env: { TERM: "xterm-256color", NO_COLOR: "", ...env } });
-    this.child.stdin.on("error", () => {});
-    this.from = 0;
-  }
-  get screen() { return this.child.text.stdout; }
-  get text() { return this.screen.replaceAll(/\x1b\[[0-9;?]*[A-Za-z]|\r/g, ""); }
-  type(text) { this.child.stdin.write(text); }
-  /// Waits until this is on the screen, after what was waited for last.
-  async see(pattern) {
-    await waitFor(() => this.text.slice(this.from).match(pattern), { every: 10, what: `${pattern} on the screen` }).catch((error) => { throw new Error(`${error.message}:\n${this.text.slice(-2000)}`); });
-    const found = this.text.slice(this.from).match(pattern);
-    this.from += found.index + found[0].length;
-    return found;
-  }
-  prompt(agent = "assistant") { return this.see(new RegExp(`${agent}> `)); }
-}
 
 test("at a terminal: prompt, markdown, commands, history, leaving and resuming", async (t) => {
   const made = await crew(t);

@@ -75,7 +75,7 @@ test("several questions are answered one after another at the terminal that foll
   await until("answer 1:");
   assert.match(screen(), /1 of 2: Which DB\?\n {2}1\) SQLite — one file\n {2}2\) Postgres — a server\nanswer 1:/);
   tmux("send-keys", "-t", "a", "neither", "Enter");
-  await until('"neither" is not one of the options. Send it in your own words? [y/N]');
+  await until('"neither" is not one of the options. Send it anyway? [y/N]');
   tmux("send-keys", "-t", "a", "n", "Enter");
   await until("not sent");
   tmux("send-keys", "-t", "a", "2", "Enter");
@@ -182,7 +182,7 @@ test("standard input is the task if none is given, and context if one is; an ope
   // The shell itself holds the pipe open, as a CI runner does.
   const open = await shell(`mkfifo p; exec 9<>p; ${cru_bin} run --id open claude 'go on' <&9`);
   assert.equal(await task("open"), "go on");
-  assert.match(open.stderr, /nothing came on standard input within 2 s; going on without it/);
+  assert.match(open.stderr, /nothing was written to standard input within 2 s; continuing without it/);
   // A socket is what programs give their children; nobody writes to it.
   const child = project.spawn(["run", "--id", "socket", "claude", "go on"], { stdio: ["pipe", "pipe", "pipe"] });
   assert.equal((await child.ended).code, 0, child.text.stderr);

@@ -110,7 +110,8 @@ export class Project extends Processes {
       try { process.kill(pid, "SIGKILL"); } catch { /* gone */ }
     }
     witnesses.delete(this.testimony);
-    rmSync(this.home, { recursive: true, force: true });
+    // A verb that is just ending, or a daemon that it started, may still write there.
+    rmSync(this.home, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 });
     for (let left = 5; left > 0; --left) {
       try {
         if (!process.env.CRU_E2E_KEEP) rmSync(this.root, { recursive: true, force: true });

@@ -112,7 +112,7 @@ test("a database that is removed while the daemon runs: what is acknowledged is 
   rmSync(database(project));
   await project.sh("after", "true");
   await project.ended("after");
-  await said(project, /somebody removed (the database|part of \.coven)/);
+  await said(project, /somebody removed the database|part of \.coven was removed/);
   await project.restartDaemon();
   for (const id of ["old", "after"]) assert.equal((await project.run(id)).status, "completed");
   assert.deepEqual(await troubles(project), []);

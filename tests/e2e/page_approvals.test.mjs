@@ -26,10 +26,31 @@ test("SA-53, SA-54, SA-55, SA-57: on the page a person sees the difference, asks
 
   const first = page.getByRole("listitem", { name: "Approval A-1" });
   await first.getByText("edit kept.txt").waitFor();
+  // The link of a notification opens it in another tab of the same browser; in another browser nobody is signed in.
+  const link = `${new URL(page.url()).origin}/#approval=A-1`;
+  const beside = await context.newPage();
+  await beside.goto(link);
+  await beside.getByRole("listitem", { name: "Approval A-1" }).getByText("+zwei").waitFor();
+  await beside.close();
+  const stranger = await (await browser.newContext()).newPage();
+  await stranger.goto(link);
+  await stranger.getByRole("heading", { name: "This page needs a link from the project." }).waitFor();
+  await stranger.close();
   await first.getByText("+zwei").waitFor();
-  await first.getByText("reversible", { exact: true }).waitFor();
+  await first.getByText("can be undone", { exact: true }).waitFor();
   await first.getByText(/left, then it expires/).waitFor();
   await page.getByRole("button", { name: "1 needs you" }).waitFor();
+  await first.getByText("started by you · asks for approval A-1").waitFor();
+  await first.getByText("Task: please").waitFor();
+  await waitFor(async () => /^The agent waits for you/.test(await page.getByLabel("Your message").getAttribute("placeholder") ?? ""), { what: "the chat says that it waits for a person" });
+  // All that decides is in view, also on a low screen.
+  await page.setViewportSize({ width: 1360, height: 820 });
+  for (const name of ["Approve", "Deny", "Ask", "Hold"]) {
+    const { x, y, width, height } = await first.getByRole("button", { name, exact: true }).boundingBox();
+    const inbox = await page.getByLabel("Questions for you").boundingBox();
+    assert.ok(x + width <= inbox.x + inbox.width, `${name} is beyond the edge: ${x + width} of ${inbox.x + inbox.width}`);
+    assert.ok(y + height <= Math.min(820, inbox.y + inbox.height), `${name} is below the fold: ${y + height} of ${inbox.y + inbox.height}`);
+  }
   if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-diff.png` });
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
@@ -38,13 +59,17 @@ test("SA-53, SA-54, SA-55, SA-57: on the page a person sees the difference, asks
   await first.getByRole("button", { name: "Ask" }).click();
   await first.getByText("For our German readers.").waitFor();
   await first.getByRole("button", { name: "Hold" }).click();
-  await first.getByText(/held; the clock stands still/).waitFor();
+  await first.getByText(/held; the timeout is paused/).waitFor();
   await first.getByText("Change it first").click();
   await first.getByLabel("new").fill("deux");
+  assert.ok(await first.getByRole("button", { name: "Approve with changes" }).isDisabled(), "not before it was shown");
+  await first.getByRole("button", { name: "Show what it would do" }).click();
+  await first.getByLabel("What A-1 with these changes would do").getByText("+deux").waitFor();
+  if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-change.png` });
   await first.getByRole("button", { name: "Approve with changes" }).press("Enter");
 
   const second = page.getByRole("listitem", { name: "Approval A-2" });
-  await second.getByText("irreversible", { exact: true }).waitFor();
+  await second.getByText("not known whether it can be undone", { exact: true }).waitFor();
   assert.equal(readFileSync(crew.path("kept.txt"), "utf8"), "one\ndeux\nthree\n");
   const approve = second.getByRole("button", { name: "Approve" });
   assert.ok(await approve.isDisabled());
@@ -57,6 +82,8 @@ test("SA-53, SA-54, SA-55, SA-57: on the page a person sees the difference, asks
   const third = page.getByRole("listitem", { name: "Approval A-3" });
   await third.getByLabel("Reason or question for A-3").fill("not here");
   await third.getByLabel("Reason or question for A-3").press("Enter");
+  assert.equal((await crew.get("/approvals/A-3")).json.status, "pending", "Enter decides nothing: it may be a question");
+  await third.getByRole("button", { name: "Deny" }).press("Enter");
   await chat.idle();
   assert.equal(readFileSync(crew.path("ran.txt"), "utf8"), "ran\n");
   assert.ok(!existsSync(crew.path("no.txt")));
@@ -106,7 +133,7 @@ test("on the page a rule is shown before it is made, decides, and is revoked; a 
   await first.getByLabel(/^Covers/).fill("docs/**");
   assert.equal(await first.getByRole("button", { name: "Approve and make this rule" }).count(), 0, "not before it was shown");
   await first.getByRole("button", { name: "Show what it covers" }).press("Enter");
-  await first.getByText(/This rule allows agent careful, in this session only, changing files that match docs/).waitFor();
+  await first.getByText(/This rule allows the agent careful to change files that match docs\/\*\*, in this session only/).waitFor();
   if (process.env.CRU_SHOTS) await page.screenshot({ path: `${process.env.CRU_SHOTS}/approval-rule.png` });
   await page.evaluate(axe);
   const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ["violations"] }));
@@ -114,7 +141,7 @@ test("on the page a rule is shown before it is made, decides, and is revoked; a 
   await first.getByLabel("For", { exact: true }).selectOption("project");
   assert.equal(await first.getByRole("button", { name: "Approve and make this rule" }).count(), 0, "what was shown is another rule");
   await first.getByRole("button", { name: "Show what it covers" }).press("Enter");
-  await first.getByText(/allows agent careful, in the project/).waitFor();
+  await first.getByText(/allows the agent careful to change files that match docs\/\*\*, in the project/).waitFor();
   await first.getByRole("button", { name: "Approve and make this rule" }).press("Enter");
 
   const third = page.getByRole("listitem", { name: "Approval A-3" });

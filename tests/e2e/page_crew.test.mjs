@@ -144,7 +144,7 @@ test("a member has a tab for each facet, by pointer, by keys and by address", as
   await card.getByRole("textbox", { name: "Task" }).fill("sort the shelves");
   await card.getByRole("button", { name: "Assign" }).click();
   await waitFor(async () => (await crew.get("/events?since=0&type=live.task_assigned")).json.events.some(({ data }) => data.task_name === "sort the shelves"));
-  assert.deepEqual(await tabsOf("Eve"), ["Body"]);
+  assert.deepEqual(await tabsOf("Eve"), ["Body", "Trace"]);
   await page.screenshot({ path: picture("crew-live") });
   assert.deepEqual(await violationsOf(page), []);
   await card.getByRole("link", { name: "Show on the map" }).click();

@@ -5,6 +5,7 @@ import { writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { Agent, waitFor } from "./harness.mjs";
 import { narrow, openPage, overflowOf, picture, rowOf } from "./harness/browser.mjs";
+import { cast } from "./harness/cast.mjs";
 import { Crew } from "./harness/crew.mjs";
 
 const word = (letter, length = 120) => letter.repeat(length);
@@ -97,5 +98,35 @@ test("every view fits a window of 390 pixels, with long names and words", async 
     await page.getByRole("heading", { name: name === "Spawn" ? "Spawn an agent" : name }).waitFor();
     await fits(name.toLowerCase().replace(" ", "-"));
   }
+  assert.deepEqual(complaints, []);
+});
+
+test("on a telephone a link opens its approval below the bar, and what decides stays in view however long it is", async (t) => {
+  const content = Array.from({ length: 300 }, (_, i) => `line ${i}\n`).join("");
+  const part = ({ turn, text }) => (turn === 0 ? { text: "I write.", tools: [{ name: "write_file", input: { path: `${/first/.test(text) ? "first" : "second"}.md`, content } }] } : { text: "done" });
+  const { crew } = await cast(t, { careful: part }, { agents: { careful: { permissions: ["FilesystemRead", "FilesystemWrite"], requires_approval: ["FilesystemWrite"] } } });
+  const waiting = async (count) => waitFor(async () => (await crew.get("/approvals?pending=true")).json.approvals.length === count, { what: `${count} wait` });
+  await crew.chat({ agent: "careful", message: "first" }, { wait: false });
+  await waiting(1);
+  await crew.chat({ agent: "careful", message: "second" }, { wait: false });
+  await waiting(2);
+  const { page, complaints } = await openPage(`${await crew.link()}&approval=A-2`, t, { size: narrow });
+  const card = page.getByRole("listitem", { name: "Approval A-2" });
+  await waitFor(() => card.evaluate((element) => element === document.activeElement), { what: "the link's approval has the focus" });
+  const bar = await page.locator(".top").boundingBox();
+  const { y } = await card.boundingBox();
+  assert.ok(y >= bar.y + bar.height - 1 && y < narrow.height / 2, `the card begins at ${y}, the bar ends at ${bar.y + bar.height}`);
+  const decides = async (where) => {
+    for (const name of ["Approve", "Deny"]) {
+      const box = await card.getByRole("button", { name, exact: true }).boundingBox();
+      assert.ok(box.y >= bar.height && box.y + box.height <= narrow.height, `${name} is in view ${where}: ${box.y} to ${box.y + box.height} of ${narrow.height}`);
+    }
+  };
+  await decides("at the beginning");
+  await page.screenshot({ path: picture("390-approval") });
+  // Whoever decides on one stays at the next, and is not thrown back to the beginning of the page.
+  await card.getByRole("button", { name: "Deny", exact: true }).click();
+  await card.waitFor({ state: "detached" });
+  await waitFor(() => page.getByRole("listitem", { name: "Approval A-1" }).evaluate((element) => element === document.activeElement), { what: "the other one has the focus" });
   assert.deepEqual(complaints, []);
 });

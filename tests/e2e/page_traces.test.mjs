@@ -1,7 +1,9 @@
 // The trace of a chat on the page: a tree and its timeline, by keyboard too.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { Agent } from "./harness.mjs";
 import { cast, report, spawning } from "./harness/cast.mjs";
+import { Crew } from "./harness/crew.mjs";
 import { narrow, openPage, overflowOf, picture, rowOf, violationsOf } from "./harness/browser.mjs";
 
 test("a trace is a tree with a timeline, in which failures stand out and the arrow keys lead", async (t) => {
@@ -33,5 +35,27 @@ test("a trace is a tree with a timeline, in which failures stand out and the arr
   await page.setViewportSize(narrow);
   assert.equal(await overflowOf(page), 0);
   await page.screenshot({ path: picture("trace-narrow") });
+  assert.deepEqual(complaints, []);
+});
+
+test("a work item on the board has its trace", async (t) => {
+  const crew = await Crew.started({}, t);
+  const ada = new Agent(crew, "ada");
+  await ada.ask("submit_work", { task_type: "fix", description: "Fix the lexer", task_id: "fix-1" });
+  const claim = await ada.ask("get_work");
+  await ada.ask("complete_work", { task_id: "fix-1", success: false, error_message: "it does not parse", fencing_token: claim.fencing_token });
+  const { page, complaints } = await openPage(await crew.link(), t);
+  await rowOf(page, "ada").waitFor();
+  await page.keyboard.press("2");
+  await page.getByText("More about fix-1").click();
+  await page.getByRole("button", { name: "Trace of fix-1" }).click();
+  const tree = page.getByRole("region", { name: "Trace of fix-1" }).getByRole("tree", { name: "Trace" });
+  await tree.getByRole("treeitem", { name: /#1 ada, failed/ }).waitFor();
+  assert.deepEqual(await violationsOf(page), []);
+  await page.screenshot({ path: picture("trace-work") });
+  await page.setViewportSize(narrow);
+  assert.equal(await overflowOf(page), 0);
+  await page.getByRole("button", { name: "Close" }).click();
+  await tree.waitFor({ state: "detached" });
   assert.deepEqual(complaints, []);
 });

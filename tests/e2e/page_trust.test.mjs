@@ -24,7 +24,7 @@ test("what waits for trust is in the inbox with its difference, and is trusted o
   page.on("pageerror", (error) => complaints.push(String(error)));
   await page.goto(await project.link());
 
-  const card = page.getByRole("region", { name: "Files that wait for your trust" });
+  const card = page.getByRole("region", { name: "Files that need your trust" });
   await card.getByText("2 files could run commands").waitFor();
   await card.getByText("It defines the model lead.").waitFor();
   await card.getByText(".crucible/teams.yaml").click();

@@ -128,7 +128,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   await at.card("bob").getByRole("textbox", { name: "Send to" }).fill("19,5");
   await page.keyboard.press("Enter");
   await at.card("bob").getByRole("alert").getByText("19,5 is a wall").waitFor();
-  await at.say.getByLabel("Message (as player_0)").fill("well done");
+  await at.say.getByLabel("Message").fill("well done");
   await page.keyboard.press("Enter");
   await at.say.getByRole("status").getByText("said to bob").waitFor();
   await at.notes.getByText("acknowledged by bob").waitFor();
@@ -161,7 +161,7 @@ test("the world on the page: everything said by the socket is shown and can be d
   // An outage: said, and made up for from the cursor.
   world.away();
   await at.link.getByText(/disconnected for \d+ s/).waitFor();
-  await at.say.getByLabel("Message (as player_0)").fill("is anybody there?");
+  await at.say.getByLabel("Message").fill("is anybody there?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("alert").getByText("cannot be reached").waitFor();
   const cursor = world.seq;
@@ -229,7 +229,7 @@ test("live agents on the page, with the real daemon: spawned, spoken to, given a
   await at.notes.getByText("was assigned a task: sort the shelves").waitFor();
 
   // Spoken to, it listens, thinks and answers; the words are in its row and among the notes.
-  await at.say.getByLabel("Message (as player_0)").fill("Where is the atlas?");
+  await at.say.getByLabel("Message").fill("Where is the atlas?");
   await at.say.getByRole("button", { name: "Say" }).click();
   await at.say.getByRole("status").getByText("said to ada").waitFor();
   await at.notes.getByText("“Where is the atlas?”", { exact: true }).waitFor();

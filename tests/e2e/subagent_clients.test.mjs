@@ -38,6 +38,13 @@ for (const [door, connect] of [["stdio", stdioClient], ["HTTP", httpClient]])
     assert.deepEqual(client.trouble, []);
   });
 
+test("spawns of a client that come at once share one chat", async (t) => {
+  const { crew } = await cast(t, parts);
+  const headers = { "Cru-Agent-Id": "ada", "Cru-Session-Id": "ada-1" };
+  const spawned = await Promise.all(Array.from({ length: 16 }, (_, i) => crew.must(201, crew.post("/subagents", { agent: "worker", task: `part ${i}`, wait_seconds: 0 }, { headers }))));
+  assert.equal(new Set(spawned.map(({ chat_id }) => chat_id)).size, 1, JSON.stringify(spawned));
+});
+
 test("a client that gives up waiting finds the report by asking for its latest subagent", async (t) => {
   const held = gate();
   t.after(() => held.open());
@@ -54,6 +61,18 @@ test("a client that gives up waiting finds the report by asking for its latest s
   held.open();
   const done = await use(client, "get_subagent", { task_id: "latest", wait_seconds: 600 });
   assert.deepEqual([done.status, /Worked at last\./.test(done.result)], ["completed", true]);
+});
+
+test("another client that knows the session does not read its subagents", async (t) => {
+  const held = gate();
+  t.after(() => held.open());
+  const { crew } = await cast(t, { worker: async () => { await held.wait; return { text: report("A secret.") }; } });
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada", SESSION_ID: "ada-1" } });
+  const { task_id } = await use(client, "spawn_agent", { agent: "worker", task: "a long one", wait_seconds: 0 });
+  const other = await stdioClient(crew, t, { env: { AGENT_ID: "eve", SESSION_ID: "ada-1" } });
+  for (const id of [task_id, "latest"]) assert.equal((await attempt(other, "get_subagent", { task_id: id })).error, "not_found", id);
+  held.open();
+  assert.match((await use(client, "get_subagent", { task_id, wait_seconds: 600 })).result, /A secret\./);
 });
 
 test("a client that is gone has its chat ended", async (t) => {

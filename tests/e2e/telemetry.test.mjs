@@ -80,13 +80,21 @@ test("a trace that a caller says is joined: by a run over HTTP, by TRACEPARENT a
   await project.post("/tasks/broken/start", { argv: ["true"] }, { headers: { traceparent: "00-ZZZZ2f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01" } });
   assert.match((await project.ended("broken")).trace_id, /^[0-9a-f]{32}$/);
 
+  await project.post("/tasks/asks/start", { argv: ["sh", "-c", `${cru_bin} ask 'Which?'`] }, { headers: { traceparent } });
+  const question = await waitFor(async () => (await project.get("/questions?pending=true")).json.questions[0], { what: "a question waits" });
+  assert.equal(question.trace_id, caller.trace, "a question has the trace of the run that asks");
+  await project.post(`/questions/${question.id}/answer`, { answer: "this" });
+  await project.ended("asks");
+
   const client = await httpClient(project, t, { headers: { "Cru-Agent-Id": "ada" } });
   await client.callTool({ name: "heartbeat", arguments: {}, _meta: { traceparent } });
   const called = await collector.named("tools/call heartbeat");
   assert.deepEqual([called.trace, called.parent, called.kind, called.is["mcp.method.name"], called.is["gen_ai.tool.name"]], [caller.trace, caller.id, "server", "tools/call", "heartbeat"]);
   const events = (await project.events("?since=0")).filter(({ entity_id, type }) => entity_id === "by-http" && type !== "agent.output");
   assert.ok(events.length >= 3);
-  for (const { data } of events) assert.equal(data.trace_id, caller.trace);
+  events.push(...(await project.events("?since=0")).filter(({ type }) => /question/.test(type)));
+  assert.ok(events.some(({ type }) => type === "agent.question") && events.some(({ type }) => type === "question.answered"));
+  for (const { type, data } of events) assert.equal(data.trace_id, caller.trace, type);
 });
 
 test("a program that is a mind goes on with the trace: its process, its tools, and the agent that it spawns", async (t) => {
@@ -114,7 +122,8 @@ test("`cru sessions trace` tells of runs and of work items", async (t) => {
   await project.ended("outer");
   const shown = await project.cru("sessions", "trace", "outer");
   assert.equal(shown.code, 0, shown.stderr);
-  assert.match(shown.stdout, /^trace [0-9a-f]{32} .*\nuser\n└─ \S sh .*\n[^]*└─ ✗ #1 sh .*\n +run_failed: exited with code 4/);
+  assert.match(shown.stdout, /^trace [0-9a-f]{32} .*\nuser\n└─ \S sh outer .*\n[^]*└─ ✗ #1 sh inner .*\n +run_failed: exited with code 4/);
+  assert.equal((await project.cru("sessions", "trace", "oute")).stdout, shown.stdout, "the beginning of an id is enough");
   const trace = (await project.get("/traces/inner")).json;
   assert.deepEqual([trace.kind, trace.spans.map(({ id, parent, status }) => [id, parent, status])], ["run", [["outer", null, trace.spans[0].status], ["inner", "outer", "failed"]]]);
 
@@ -124,6 +133,10 @@ test("`cru sessions trace` tells of runs and of work items", async (t) => {
   await ada.call("complete_work", { task_id: "w1", success: true, fencing_token: claim.fencing_token });
   const work = await project.cru("sessions", "trace", "w1");
   assert.equal(work.code, 0, work.stderr);
+  await ada.ask("submit_work", { task_id: "w2-other", task_type: "review", description: "and at that" });
+  assert.match((await project.cru("sessions", "trace", "w2")).stdout, /└─ · review/);
+  const several = await project.cru("sessions", "trace", "w");
+  assert.deepEqual([several.code, /matches several: w1, w2-other/.test(several.stderr)], [1, true], several.stderr);
   assert.match(work.stdout, /└─ · review .*\n +└─ ✗ #1 ada .*\n[^]*attempt_failed: [^]*└─ ✗ #2 (sh|test) /);
   const { spans } = (await project.get("/traces/w1")).json;
   assert.deepEqual(spans.map(({ kind }) => kind), ["work", "attempt", "run"]);
@@ -135,7 +148,7 @@ test("a collector that is away costs nothing but its spans: they are dropped, co
   const project = new Project();
   t.after(() => project.close());
   Object.assign(project.env, collector.env);
-  collector.answers = [400];
+  await collector.leave();
   await project.startDaemon();
   await project.sh("r1", "true");
   await project.ended("r1");
@@ -143,6 +156,7 @@ test("a collector that is away costs nothing but its spans: they are dropped, co
   assert.ok(trouble);
   const doctor = await project.cru("doctor");
   assert.match(doctor.stdout, /warn +traces +exported to http:\/\/127\.0\.0\.1:\d+: \d+ spans, [1-9]\d* dropped/);
+  await collector.comeBack();
   await project.sh("r2", "true");
   await collector.span(({ is }) => is["cru.run.id"] === "r2", "the next one");
 });

@@ -26,10 +26,13 @@ test("SA-58, SA-59: every spawn has a trace id of its own and its chain of paren
     assert.deepEqual(parent_chain, ["user", "assistant", agent]);
     const note = notes.find(({ front }) => front.task_id === task_id);
     assert.deepEqual([note.front.trace_id, note.front.parent_chain], [trace_id, parent_chain]);
-    const told_of = (await crew.events("?since=0")).filter(({ data }) => data.task_id === task_id && data.trace_id);
+    const told_of = (await crew.events("?since=0")).filter(({ data }) => data.task_id === task_id);
     assert.ok(told_of.length >= 3, "queued, started, ended");
-    for (const { data } of told_of) assert.equal(data.trace_id, trace_id);
+    for (const { type, data } of told_of) assert.equal(data.trace_id, trace_id, type);
   }
+  const of_primary = (await crew.events("?since=0")).filter(({ type, data }) => type.startsWith("chat.") && data.chat_id === chat.id && !data.task_id);
+  assert.ok(of_primary.some(({ type }) => type === "chat.text"), of_primary.map(({ type }) => type).join());
+  for (const { type, data } of of_primary) assert.equal(data.trace_id, metadata.trace_id, type);
   const { trace_id } = metadata.subagents.find(({ agent }) => agent === "tester");
   assert.match(readFileSync(crew.path(".coven/log/daemon.log"), "utf8"), new RegExp(`"an agent's work has failed".*"trace_id":"${trace_id}"`));
   assert.equal((await crew.must(200, crew.get(`/chats/${chat.id}/trace`))).trace_id, metadata.trace_id, "and the chat joins them");
@@ -58,4 +61,20 @@ test("SA-61: a failure says which agent failed, for whom, with its trace, and wh
   assert.match(said, new RegExp(`tester failed: [^]*user → assistant → tester, trace ${trace_id}, while assistant was attempting: I verify the login fix\\.`));
   const { data } = (await crew.events("?since=0")).find(({ type }) => type === "subagent.failed");
   assert.deepEqual([data.task_id, data.agent, data.trace_id, data.parent_chain, data.attempting], [task_id, "tester", trace_id, ["user", "assistant", "tester"], "I verify the login fix."]);
+});
+
+test("what an agent does with a tool is told with its trace", async (t) => {
+  const { crew } = await cast(t, { assistant: [{ text: "I look.", tools: [{ name: "list_agents", input: {} }] }, { text: "Seen." }] });
+  const chat = await crew.chat({ message: "Who is there?" });
+  const { trace_id } = await crew.must(200, crew.get(`/traces/${chat.id}`));
+  const used = (await crew.events("?since=0")).filter(({ type }) => type === "chat.tool");
+  assert.deepEqual(used.map(({ data }) => [data.name, data.trace_id]), [["list_agents", trace_id]]);
+});
+
+test("a chat between two turns has lasted as long as something happened in it", async (t) => {
+  const { crew } = await cast(t, { assistant: { text: "Yes.", delayMs: 300 } });
+  const chat = await crew.chat({ message: "Is it?" });
+  const trace = await crew.must(200, crew.get(`/traces/${chat.id}`));
+  assert.ok(trace.duration_ms > 0, JSON.stringify(trace));
+  assert.equal(trace.spans[0].duration_ms, trace.duration_ms);
 });

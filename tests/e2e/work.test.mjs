@@ -140,3 +140,28 @@ test("an idle agent waits for work at no cost and gets it at once; a repeated co
   const cancelled = await ada.call("cancel_work", { task_id: "wanted" });
   assert.deepEqual([cancelled.status, codeOf(cancelled.json), (await item(ada, "wanted")).status], [409, "conflict", "completed"], "what is completed cannot be cancelled");
 });
+
+test("several items are claimed and completed in one request, all or none", async (t) => {
+  const project = await Project.started({}, t);
+  const ada = new Agent(project, "ada"), bob = new Agent(project, "bob");
+  for (const task_id of ["a", "b", "c"]) await submit(ada, { task_id });
+  const claimed = await ada.ask("get_work", { max_items: 2 });
+  assert.deepEqual(claimed.items.map((each) => each.task_id), ["a", "b"]);
+  const other = await bob.ask("get_work", { max_items: 8 });
+  assert.deepEqual(other.items.map((each) => each.task_id), ["c"]);
+  const items = claimed.items.map(({ task_id, fencing_token }) => ({ task_id, fencing_token, success: true, result: task_id }));
+  const refused = await ada.call("complete_several", { items: [...items, { task_id: "c", success: true }] });
+  assert.match(JSON.stringify(refused.json), /nothing was changed/);
+  assert.equal((await item(ada, "a")).status, "claimed", "nothing was completed");
+  for (const [bad, field] of [[[], "items"], [{}, "items"], [[{ success: true }], "items[0].task_id"], [[{ task_id: "a" }], "items[0].success"],
+    [[items[0], items[0]], "items[1].task_id"], [[{ ...items[0], sucess: true }], "items[0].sucess"]])
+    assert.equal((await ada.call("complete_several", { items: bad })).json.field, field);
+  const done = await ada.ask("complete_several", { items }, { request_id: "the-one" });
+  assert.deepEqual(done.items.map((each) => [each.task_id, each.status]), [["a", "completed"], ["b", "completed"]]);
+  assert.deepEqual(await ada.ask("complete_several", { items }, { request_id: "the-one" }), done, "a repeated request is answered, not done again");
+  assert.equal((await item(ada, "b")).result, "b");
+  assert.match((await project.cru("work", "claim", "--max-items", "3")).stdout + "", /^$/);
+  for (const task_id of ["x", "y"]) await submit(ada, { task_id });
+  const shown = await project.cru("work", "claim", "--max-items", "3");
+  assert.match(shown.stdout, /claimed t: d\n {2}id +x[^]*claimed t: d\n {2}id +y/);
+});

@@ -1,15 +1,14 @@
-// Approvals in a simulated world: agents that must ask before they leave a mark, a person who approves,
-// denies, asks, holds or goes away, time that runs out, crashes around any commit, power losses and full
-// disks. Whatever happens, each has one outcome, what a person was told counts, and no mark is left twice, or
-// after a no.
+// Approvals in a simulated world: agents that must ask before they leave a mark or write a file, two people
+// who decide in any way there is, a file that somebody else changes, turns that are cancelled, time that runs
+// out, crashes around any commit, power losses and full disks. Whatever happens, each has one outcome, what a
+// person was told counts, and no mark is left twice, or after a no.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
-#include "crew_world.h"
-#include "sim_disk.h"
-#include "sim_seeds.h"
+#include "approving_people.h"
+#include "crashing_world.h"
 
 namespace cru::sim {
 namespace {
@@ -25,6 +24,7 @@ replies:
     tools:
       - {name: mark, input: {id: a}}
       - {name: request_approval, input: {action: go on, reason: it is late}}
+      - {name: write_file, input: {path: shared.txt, content: "by an agent\n"}}
       - {name: mark, input: {id: b}}
 otherwise: {say: done, delay: 50ms}
 )";
@@ -32,97 +32,75 @@ constexpr std::string_view definition = R"(---
 name: careful
 description: asks first
 model: worker
-permissions: [FilesystemRead]
-requires_approval: [mark]
+permissions: [FilesystemRead, FilesystemWrite]
+requires_approval: [mark, FilesystemWrite]
 ---
 You are careful.
 )";
 
-class World {
+struct Daemon : CrewDaemon {
+  approvals::RuleBook rules;
+
+  Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
+         const std::string& root, const std::string& rule_file, std::map<std::string, int>& made,
+         approvals::Policy policy)
+      : CrewDaemon(loop, world, random, std::move(opened), root, made, 1, 1h, std::move(policy)),
+        rules(loop, *store, pool, random, {.project = root, .file = rule_file}) {
+    approvals.set_examine([this](const Approval& approval, json::object input) {
+      return crew.examine(approval, std::move(input));
+    });
+    approvals.set_judge([this](approvals::Request request) { return rules.ruling_on(std::move(request)); });
+  }
+};
+
+class World final : public CrashingWorld<Daemon> {
  public:
-  explicit World(uint64_t seed)
-      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
+  explicit World(uint64_t seed) : CrashingWorld(seed, {.ailing = 30, .patience = 30min}) {
+    static const auto files = SimDisk::with_tables(crew_migrations());
+    disk_.begin_with(files);
     CRU_ASSERT(write_file(root_ / "worker.yaml", script));
     std::filesystem::create_directory(root_ / "agents");
     CRU_ASSERT(write_file(root_ / "agents/careful.md", definition));
     policy_.timeout = {Duration(1000 + static_cast<int64_t>(random_.pick(4000)))};
     policy_.on_timeout = random_.chance(50) ? approvals::OnTimeout::approve : approvals::OnTimeout::abort;
     if (random_.chance(50)) policy_.rules.push_back({.action = "mark", .can_be_undone = true});
-  }
-
-  void live() {
-    if (random_.chance(30)) disk_.ail();
-    boot();
-    for (auto crashes = random_.pick(7); crashes > 0; --crashes) {
-      loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(2000))));
-      interrupt();
-      if (::testing::Test::HasFailure()) return;
-    }
-    disk_.repair();
-    // A daemon that cannot recover ends, and is started again.
-    for (int i = 0; i < 20 && !loop_.run_until([this] { return !has_given_up_; }, 1min); ++i) interrupt();
-    loop_.run_until([this] { return all_over_; }, 30min);
-    EXPECT_TRUE(all_over_) << "something is still under way after half an hour";
-    loop_.drop_tasks();
-    daemon_.reset();
+    most_chats_ = 1 + random_.pick(3);
   }
 
  private:
-  void boot() {
-    daemon_ = std::make_unique<CrewDaemon>(loop_, world_, random_, disk_.open_store(crew_migrations()),
-                                           root_.path(), made_, 1, 1h, policy_);
-    loop_.spawn(work());
+  std::unique_ptr<Daemon> make_daemon() override {
+    if (random_.chance(30)) change_the_file();
+    return std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(crew_migrations()), root_.path(),
+                                    root_ / "config/approval-rules/rules.json", made_, policy_);
   }
-  void interrupt() {
-    bool power = random_.chance(30);
-    disk_.stop_midway();
-    loop_.drop_tasks();
-    daemon_.reset();
-    if (power) disk_.fs.lose_power(random_), world_.lose_power();
-    boot();
+  Task<Result<>> recover() override {
+    if (auto recovered = co_await daemon_->approvals.recover(); !recovered) co_return recovered;
+    co_return co_await daemon_->crew.recover();
   }
-
-  Task<void> work() {
-    has_given_up_ = true;
-    if (auto recovered = co_await daemon_->approvals.recover(); !recovered) co_return;
-    if (auto recovered = co_await daemon_->crew.recover(); !recovered) co_return;
-    has_given_up_ = false;
-    loop_.spawn(be_a_person());
-    loop_.spawn(be_a_person());  // at two places at once
-    while (chats_ < 3) {
+  Task<void> act() override {
+    people_.decide_at({daemon_->approvals, daemon_->rules});
+    loop_.spawn(be_somebody_else());
+    while (chats_ < most_chats_) {
       co_await loop_.sleep(random_.delay(500));
       auto chat = co_await daemon_->crew.start_chat({.agent = "careful", .message = "go"});
       if (chat) ++chats_;
     }
     while (!(co_await looks_over())) co_await loop_.sleep(200ms);
-    all_over_ = true;
   }
 
-  approvals::Input any(const Approval& approval) {
-    switch (random_.pick(6)) {
-      case 0:
-        return approvals::Deny{"no"};
-      case 1:
-        return approvals::Hold{};
-      case 2:
-        return approvals::Release{};
-      case 3:
-        return approvals::AskContext{"why?"};
-      default:
-        return approvals::Approve{.confirm = approval.id};
-    }
+  std::string file() const { return root_ / "shared.txt"; }
+  void change_the_file() {
+    CRU_ASSERT(write_file(file(), fmt::format("by somebody else {}\n", random_.pick(1000))));
   }
-  Task<void> be_a_person() {
+  /// Changes the file that agents write, and has enough of a turn now and then.
+  Task<void> be_somebody_else() {
     for (;;) {
-      co_await loop_.sleep(random_.delay(3000));
-      auto open = co_await daemon_->approvals.list(true);
-      if (!open || open->empty()) continue;
-      auto one = (*open)[random_.pick(open->size())];
-      auto input = any(one);
-      auto decided = co_await daemon_->approvals.decide(one.id, input);
-      if (!decided) continue;
-      // What was acknowledged is so for ever.
-      if (!is_open(decided->state)) told_.emplace(one.id, decided->state);
+      co_await loop_.sleep(random_.delay(4000));
+      if (random_.chance(60)) change_the_file();
+      auto views = co_await daemon_->crew.list("", 100);
+      if (!views || views->empty() || random_.chance(80)) continue;
+      has_cancelled_ = true;  // also if the daemon dies before it says so
+      (void)co_await daemon_->crew.cancel_turn((*views)[random_.pick(views->size())].chat.id);
     }
   }
 
@@ -133,46 +111,52 @@ class World {
       if (view.chat.turn_running) co_return false;
     auto all = co_await daemon_->approvals.list(false, 1000);
     if (!all) co_return false;
+    for (auto& approval : *all) {  // a list has no bytes of what is proposed
+      auto whole = co_await daemon_->approvals.find(approval.id);
+      if (!whole) co_return false;
+      approval = *std::move(whole);
+    }
+    auto events = co_await ApprovingPeople::events_in(*daemon_->store);
+    if (!events) co_return false;
+    ApprovingPeople::check_events(*events);
     check(*all, views->size());
     co_return true;
   }
 
   void check(const std::vector<Approval>& all, size_t chats) {
-    EXPECT_EQ(all.size(), chats * 3) << "each use is asked for once";
-    std::map<std::string, std::pair<State, bool>> outcome;
+    size_t firsts = 0;
+    std::map<std::string, int> used;
+    std::set<std::string> written;
     for (const auto& approval : all) {
-      EXPECT_FALSE(is_open(approval.state)) << approval.id;
-      if (auto told = told_.find(approval.id); told != told_.end())
-        EXPECT_EQ(approval.state, told->second)
-            << approval.id << " has another outcome than a person was told";
-      if (approval.state == State::approved && approval.decided_by == "timeout")
-        EXPECT_TRUE(approval.can_be_undone()) << approval.id;
-      if (approval.proposal().tool != "mark") continue;
-      auto key = fmt::format("{}/{}", approval.request.thread, text_or(approval.proposal().input, "id"));
-      outcome[key] = {approval.state, approval.used_at.has_value()};
-      auto made = made_.contains(key) ? made_[key] : 0;
-      EXPECT_LE(made, approval.state == State::approved && approval.used_at ? 1 : 0)
-          << key << " " << describe_outcome(approval);
+      SCOPED_TRACE(fmt::format("{} {}", approval.id, describe_outcome(approval)));
+      people_.check(approval, {});
+      EXPECT_TRUE(is_final(approval)) << "it would still be carried out";
+      firsts += approval.request.replaces.empty();
+      if (!approval.used_at) continue;
+      EXPECT_EQ(approval.state, State::approved);
+      const auto& input = approval.proposal().input;
+      if (approval.proposal().tool == "mark")
+        ++used[fmt::format("{}/{}", approval.request.thread, text_or(input, "id"))];
+      if (approval.proposal().tool == "write_file") written.emplace(text_or(input, "content"));
     }
+    if (has_cancelled_)
+      EXPECT_LE(firsts, chats * 4);
+    else
+      EXPECT_EQ(firsts, chats * 4) << "each use is asked for once, unless something changed";
+    for (const auto& [key, times] : used) EXPECT_EQ(times, 1) << key << " was approved twice";
     for (const auto& [key, times] : made_) {
       EXPECT_EQ(times, 1) << key << " was left twice";
-      EXPECT_TRUE(outcome.contains(key)) << key << " was left without an approval";
+      EXPECT_TRUE(used.contains(key)) << key << " was left without an approval";
     }
+    auto content = read_file(file());
+    if (content && !content->starts_with("by somebody else"))
+      EXPECT_TRUE(written.contains(*content)) << "nobody approved of writing " << *content;
   }
 
-  SimRandom random_;
-  SimClock clock_;
-  SimLoop loop_;
-  SimDisk disk_;
-  bool has_given_up_ = false;
-  SimWorld world_;
-  TemporaryFolder root_;
   approvals::Policy policy_;
-  std::map<std::string, int> made_;
-  std::map<std::string, State> told_;
-  std::unique_ptr<CrewDaemon> daemon_;
-  int chats_ = 0;
-  bool all_over_ = false;
+  ApprovingPeople people_{loop_, clock_, random_, root_.path()};
+  uint64_t chats_ = 0, most_chats_ = 1;
+  bool has_cancelled_ = false;
 };
 
 TEST(ApprovalsSim, LeaveNoMarkTwiceNorAfterANo) { live_through_seeds<World>(50); }

@@ -204,7 +204,7 @@ class World {
                                              .max_attempts = 50,
                                              .backoff = 1s});
       case Verb::claim:
-        return daemon_->work.claim(caller, {}, 1min, request.wait);
+        return daemon_->work.claim(caller, {.lease = 1min, .wait = request.wait});
       case Verb::complete:
         break;
     }

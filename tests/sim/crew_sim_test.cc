@@ -6,11 +6,9 @@
 
 #include <algorithm>
 
+#include "crashing_world.h"
 #include "crew/chat_files.h"
 #include "crew/conversation.h"
-#include "crew_world.h"
-#include "sim_disk.h"
-#include "sim_seeds.h"
 
 namespace cru::sim {
 namespace {
@@ -40,54 +38,21 @@ replies:
 otherwise: {say: "## Summary\ndone {{task}}", delay: 100ms}
 )";
 
-class World {
+class World final : public CrashingWorld<CrewDaemon> {
  public:
-  explicit World(uint64_t seed)
-      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
+  explicit World(uint64_t seed) : CrashingWorld(seed, {}) {
     CRU_ASSERT(write_file(root_ / "lead.yaml", lead_script));
     CRU_ASSERT(write_file(root_ / "worker.yaml", worker_script));
     max_concurrent_ = random_.chance(30) ? 3 : 1;
   }
 
-  void live() {
-    if (random_.chance(40)) disk_.ail();
-    boot();
-    for (auto crashes = random_.pick(7); crashes > 0; --crashes) {
-      loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(2000))));
-      interrupt();
-      if (::testing::Test::HasFailure()) return;
-    }
-    disk_.repair();
-    // A daemon that cannot recover ends, and is started again.
-    for (int i = 0; i < 20 && !loop_.run_until([this] { return !has_given_up_; }, 1min); ++i) interrupt();
-    loop_.run_until([this] { return all_over_; }, 10min);
-    EXPECT_TRUE(all_over_) << "something is still under way after ten minutes";
-    for (const auto& [key, times] : made_) EXPECT_EQ(times, 1) << key << " was used twice";
-    loop_.drop_tasks();
-    daemon_.reset();
-  }
-
  private:
-  void boot() {
-    daemon_ = std::make_unique<CrewDaemon>(loop_, world_, random_, disk_.open_store(crew_migrations()),
-                                           root_.path(), made_, max_concurrent_);
-    loop_.spawn(work());
+  std::unique_ptr<CrewDaemon> make_daemon() override {
+    return std::make_unique<CrewDaemon>(loop_, world_, random_, disk_.open_store(crew_migrations()),
+                                        root_.path(), made_, max_concurrent_);
   }
-
-  void interrupt() {
-    bool power = random_.chance(30);
-    disk_.stop_midway();
-    loop_.drop_tasks();
-    daemon_.reset();
-    if (power) disk_.fs.lose_power(random_), world_.lose_power();
-    boot();
-  }
-
-  Task<void> work() {
-    // A daemon that cannot recover ends, and is started again.
-    has_given_up_ = true;
-    if (auto recovered = co_await daemon_->crew.recover(); !recovered) co_return;
-    has_given_up_ = false;
+  Task<Result<>> recover() override { return daemon_->crew.recover(); }
+  Task<void> act() override {
     loop_.spawn(be_a_client());
     while (chats_ < 3) {
       co_await loop_.sleep(random_.delay(500));
@@ -96,7 +61,9 @@ class World {
       if (chat) ++chats_;
     }
     while (!(co_await looks_over())) co_await loop_.sleep(200ms);
-    all_over_ = true;
+  }
+  void check_end() override {
+    for (const auto& [key, times] : made_) EXPECT_EQ(times, 1) << key << " was used twice";
   }
 
   /// Asks for one subagent again and again, under one request id, until it has its report.
@@ -169,18 +136,9 @@ class World {
     }
   }
 
-  SimRandom random_;
-  SimClock clock_;
-  SimLoop loop_;
-  SimDisk disk_;
-  bool has_given_up_ = false;
-  SimWorld world_;
-  TemporaryFolder root_;
-  std::map<std::string, int> made_;
   int64_t max_concurrent_ = 1;
-  std::unique_ptr<CrewDaemon> daemon_;
   int chats_ = 0;
-  bool client_done_ = false, all_over_ = false;
+  bool client_done_ = false;
 };
 
 TEST(CrewSim, EndsWhatItBeganOnceAndInOrder) { live_through_seeds<World>(50); }

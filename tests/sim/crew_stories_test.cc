@@ -80,7 +80,7 @@ class Turn {
     daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, max_concurrent);
     daemon_->store->failures = 0;
     api_.emplace(*daemon_->store);
-    api::bind_questions(*api_, daemon_->runs, daemon_->inbox, daemon_->approvals);
+    api::bind_questions(*api_, *daemon_->store, daemon_->runs, daemon_->inbox, daemon_->approvals);
     // A stream begins with the approvals that wait: here none does.
     api_->bind("list_approvals", [](const api::Call&, const json::object&) -> Task<Result<api::Reply>> {
       co_return api::Reply(json::object{{"approvals", json::array()}});
@@ -193,6 +193,12 @@ class LongWork {
     }
     return ended_.value_or(crew::Subagent());
   }
+  size_t times_parked() {
+    std::optional<Result<EventPage>> page;
+    loop_.spawn(read_parked(page));
+    EXPECT_TRUE(loop_.run_until([&] { return page.has_value(); }, 1h));
+    return page && *page ? (*page)->events.size() : 0;
+  }
   /// A person is asked after so long, and answers when so long has passed.
   void ask(Duration asked, Duration answered) { questions_.emplace_back(asked, answered); }
 
@@ -202,6 +208,10 @@ class LongWork {
     CRU_ASSERT(opened.has_value());
     daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, 1, 10min);
     daemon_->store->failures = 0;
+  }
+  Task<void> read_parked(std::optional<Result<EventPage>>& page) {
+    EventFilter filter{.entity = {}, .types = {"subagent.parked"}};
+    page = co_await daemon_->store->events().read(0, filter, 100);
   }
   Task<void> go_on() {
     EXPECT_TRUE(co_await daemon_->crew.recover());
@@ -264,7 +274,8 @@ TEST(CrewStory, WorkWaitsForItsProvidersLimitWhileItsTimeStandsStill) {
     auto reset = *parse_rfc3339("2023-11-15T04:00:00Z");
     EXPECT_GE(*ended.completed_at, reset);
     EXPECT_LT(*ended.completed_at, reset + 1min);
-    EXPECT_EQ(ended.again, 1) << "it was tried once before, and once at the time";
+    EXPECT_EQ(work.times_parked(), 1u) << "it was tried once before, and once at the time";
+    EXPECT_EQ(ended.again, 0) << "and the next reply begins anew";
     EXPECT_FALSE(ended.parked);
   }
 }
@@ -277,7 +288,7 @@ TEST(CrewStory, WorkThatWaitsForALimitSurvivesTheDaemon) {
     auto ended = work.end(true);
     EXPECT_EQ(ended.status, crew::Status::completed) << ended.failure.message;
     EXPECT_GE(*ended.completed_at, *parse_rfc3339("2023-11-15T00:00:00Z"));
-    EXPECT_EQ(ended.again, 1);
+    EXPECT_EQ(work.times_parked(), 1u);
   }
 }
 
@@ -305,6 +316,129 @@ TEST(CrewStory, TheLimitDoesNotRunWhileAQuestionWaits) {
   auto took = ended.duration().value_or(Duration(0));
   EXPECT_GE(took, 53min);
   EXPECT_LT(took, 54min);
+}
+
+/// Two subagents of a chat with a budget. Their limit is ten minutes, too.
+class Siblings {
+ public:
+  Siblings(std::string_view works_for, std::string_view chat_budget, std::string_view first_budget = {},
+           int64_t max_concurrent = 2)
+      : random_(7), loop_(clock_), world_(loop_, clock_, random_), budget_(chat_budget) {
+    auto spawn = [](std::string_view agent, std::string_view task) {
+      return fmt::format("      - {{name: spawn_agent, input: {{agent: {}, task: {}, model: helper}}}}\n",
+                         agent, task);
+    };
+    CRU_ASSERT(make_folder(root_ / "agents", 0700));
+    CRU_ASSERT(write_file(root_ / "agents/frugal.md",
+                          fmt::format("---\nname: frugal\ndescription: spends little\npermissions: "
+                                      "[FilesystemRead]\nbudget: \"{}\"\n---\n\nYou spend little.\n",
+                                      first_budget)));
+    CRU_ASSERT(
+        write_file(root_ / "lead.yaml", "replies:\n  - when: {turn: 1}\n    tools:\n" +
+                                            spawn(first_budget.empty() ? "explorer" : "frugal", "one") +
+                                            spawn("explorer", "two") + "otherwise: {say: back}\n"));
+    CRU_ASSERT(write_file(
+        root_ / "worker.yaml",
+        fmt::format("replies:\n  - when: {{turn: 1, contains: one}}\n    tools: [{{name: mark, input: {{id: "
+                    "a}}}}]\n    delay: {0}\notherwise: {{say: \"## Summary\\ndone\", delay: {0}}}\n",
+                    works_for)));
+    auto opened = SimStore::open(loop_, random_, fs_, crew_migrations());
+    CRU_ASSERT(opened.has_value());
+    daemon_.emplace(loop_, world_, random_, *std::move(opened), root_.path(), made_, max_concurrent, 10min);
+    daemon_->store->failures = 0;
+  }
+  ~Siblings() { loop_.drop_tasks(); }
+  /// A person answers the budget's question so long after it was asked.
+  void answer_after(Duration time, std::string answer) { loop_.spawn(be_asked(time, std::move(answer))); }
+  /// How they ended.
+  std::vector<crew::Subagent> end() {
+    loop_.spawn(live());
+    EXPECT_TRUE(loop_.run_until([this] { return !ended_.empty(); }, 48h)) << "it has no end";
+    return ended_;
+  }
+  size_t questions = 0;
+
+ private:
+  Task<void> live() {
+    crew::NewChat wanted{.model = "lead", .message = "go"};
+    if (!budget_.empty()) wanted.budget = *budgets::parse_budget(budget_);
+    auto chat = co_await daemon_->crew.start_chat(wanted);
+    EXPECT_TRUE(chat) << (chat ? "" : chat.error().message);
+    while (chat && ended_.empty()) {
+      co_await loop_.sleep(30s);
+      auto view = co_await daemon_->crew.view(chat->chat.id, 0, 1000);
+      bool is_over = view && view->subagents.size() == 2;
+      for (const auto& one : is_over ? view->subagents : std::vector<crew::Subagent>())
+        is_over = is_over && crew::is_over(one.status);
+      if (is_over) ended_ = view->subagents;
+    }
+  }
+  Task<void> be_asked(Duration time, std::string answer) {
+    for (;;) {
+      co_await loop_.sleep(1s);
+      auto asked = co_await daemon_->inbox.list("", true);
+      if (!asked || asked->empty()) continue;
+      questions += asked->size();
+      co_await loop_.sleep(time);
+      EXPECT_TRUE(co_await daemon_->inbox.answer(asked->front().id, {answer}));
+      co_return;
+    }
+  }
+
+  SimRandom random_;
+  SimClock clock_;
+  SimLoop loop_;
+  CrashFs fs_;
+  SimWorld world_;
+  TemporaryFolder root_;
+  std::map<std::string, int> made_;
+  std::optional<CrewDaemon> daemon_;
+  const std::string budget_;
+  std::vector<crew::Subagent> ended_;
+};
+
+TEST(CrewStory, TheLimitDoesNotRunForAnybodyWhoWaitsForTheSameBudget) {
+  Siblings both("1m", "turns=1,when=pause");
+  both.answer_after(3h, "turns=20");
+  for (const auto& one : both.end()) {
+    EXPECT_EQ(one.status, crew::Status::completed) << one.task << ": " << one.failure.message;
+    EXPECT_GE(one.duration().value_or(Duration(0)), 3h);
+  }
+  EXPECT_EQ(both.questions, 1u);
+
+  Siblings dawdlers("11m", "turns=1,when=pause");
+  dawdlers.answer_after(3h, "turns=20");
+  for (const auto& one : dawdlers.end()) {
+    EXPECT_EQ(one.failure.type, "timed_out") << one.task;
+    auto took = one.duration().value_or(Duration(0));
+    EXPECT_GE(took, 3h + 10min) << one.task;
+    EXPECT_LT(took, 3h + 11min) << one.task << ": it is counted once that a person was asked";
+  }
+}
+
+TEST(CrewStory, TheLimitDoesNotRunForWhoWaitsForASiblingsShare) {
+  // Each may take as much as is there, so the other one has to wait.
+  Siblings both("4m", "tokens=12k,when=pause");
+  Duration longest{0};
+  for (const auto& one : both.end()) {
+    EXPECT_EQ(one.status, crew::Status::completed) << one.task << ": " << one.failure.message;
+    longest = std::max(longest, one.duration().value_or(Duration(0)));
+  }
+  EXPECT_GE(longest, 12min) << "one waited for the other";
+  EXPECT_EQ(both.questions, 0u);
+}
+
+TEST(CrewStory, WhoWaitsForABudgetTakesNoPlaceInTheLine) {
+  Siblings both("1m", "", "turns=1,when=pause", 1);
+  both.answer_after(3h, "turns=5");
+  auto ended = both.end();
+  ASSERT_EQ(ended.size(), 2u);
+  for (const auto& one : ended) {
+    EXPECT_EQ(one.status, crew::Status::completed) << one.task << ": " << one.failure.message;
+    auto took = one.duration().value_or(Duration(0));
+    EXPECT_TRUE(one.task == "one" ? took > 3h : took < 5min) << one.task << " " << took.count();
+    if (one.task == "two") EXPECT_LT(*one.completed_at - one.spawned_at, 10min) << "it did not wait for one";
+  }
 }
 
 // Scenario: SA-58

@@ -14,7 +14,7 @@
 namespace cru::sim {
 
 inline std::vector<Migration> crew_migrations() {
-  return with_runs({reply_migrations(), approvals::migrations(), budgets::migrations(), crew::migrations()});
+  return with_runs({reply_migrations(), approvals::migrations(), crew::migrations()});
 }
 
 /// A tool that leaves a mark on the world, which no crash takes away.
@@ -46,6 +46,11 @@ inline minds::Settings scripted() {
   for (std::string name : {"lead", "worker"})
     settings.models[name] = {
         .name = name, .provider = "scripted", .id = name, .prices = {}, .script = name + ".yaml"};
+  // The same as a worker, but several of them at a time.
+  settings.models["helper"] = {
+      .name = "helper", .provider = "helpers", .id = "helper", .prices = {}, .script = "worker.yaml"};
+  settings.providers["helpers"].name = "helpers";
+  settings.providers["helpers"].max_concurrent = 8;
   settings.default_model = "worker";
   return settings;
 }
@@ -64,7 +69,7 @@ struct CrewDaemon : SimRuns {
 
   CrewDaemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
              const std::string& root, std::map<std::string, int>& made, int64_t max_concurrent,
-             Duration delegation_timeout = 1h, approvals::Policy policy = {})
+             Duration delegation_timeout = 1h, approvals::Policy policy = {}, int64_t max_queued = 256)
       : SimRuns(loop, world, random, std::move(opened), root),
         pool(loop, 0),
         budgets(loop, *store, inbox, {}),
@@ -85,6 +90,7 @@ struct CrewDaemon : SimRuns {
              {.root = root,
               .max_concurrent = max_concurrent,
               .delegation_timeout = delegation_timeout,
+              .max_queued = max_queued,
               .budgets = &budgets,
               .remember = [this](std::string key,
                                  std::string text) { return runs.remember(std::move(key), std::move(text)); },

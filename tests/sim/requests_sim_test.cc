@@ -12,10 +12,8 @@
 #include "api/handlers/handlers.h"
 #include "api/handlers/live_handlers.h"
 #include "autonomy/runtime.h"
-#include "crew_world.h"
+#include "crashing_world.h"
 #include "daemon/engine.h"
-#include "sim_disk.h"
-#include "sim_seeds.h"
 #include "store/retry.h"
 
 namespace cru::sim {
@@ -45,10 +43,10 @@ struct Request {
   bool is_over() const { return reply || refused; }
 };
 
-class World {
+class World final : public CrashingWorld<Daemon> {
  public:
   explicit World(uint64_t seed)
-      : random_(seed), loop_(clock_), disk_(loop_, random_), world_(loop_, clock_, random_) {
+      : CrashingWorld(seed, {.least_crashes = 2, .further_crashes = 8, .most_apart_ms = 250}) {
     CRU_ASSERT(write_file(root_ / "lead.yaml", "otherwise: {say: well, delay: 50ms}\n"));
     CRU_ASSERT(write_file(root_ / "worker.yaml", "otherwise: {say: well}\n"));
     for (int i = 0; i < 4; ++i) {
@@ -61,57 +59,29 @@ class World {
     }
   }
 
-  void live() {
-    if (random_.chance(40)) disk_.ail();
-    boot();
-    for (auto crashes = 2 + random_.pick(8); crashes > 0; --crashes) {
-      loop_.run_until([] { return false; }, Duration(static_cast<int64_t>(random_.pick(250))));
-      interrupt();
-      if (::testing::Test::HasFailure()) return;
-    }
-    disk_.repair();
-    if (has_given_up_) interrupt();
-    loop_.run_until([this] { return is_over_; }, 10min);
-    EXPECT_TRUE(is_over_) << "a request has no answer after ten minutes";
-    check();
-    loop_.drop_tasks();
-    daemon_.reset();
-  }
-
  private:
   void add(std::string operation, const std::string& number, json::object input) {
     requests_.push_back({.operation = std::move(operation), .number = number, .input = std::move(input)});
   }
-  void boot() {
-    daemon_ = std::make_unique<Daemon>(loop_, clock_, world_, random_,
-                                       disk_.open_store(daemon::all_migrations()), root_.path(), made_);
-    loop_.spawn(work());
+  std::unique_ptr<Daemon> make_daemon() override {
+    return std::make_unique<Daemon>(loop_, clock_, world_, random_,
+                                    disk_.open_store(daemon::all_migrations()), root_.path(), made_);
   }
-  void interrupt() {
-    bool power = random_.chance(30);
-    disk_.stop_midway();
-    loop_.drop_tasks();
-    daemon_.reset();
-    if (power) disk_.fs.lose_power(random_), world_.lose_power();
-    boot();
-  }
-
-  Task<void> work() {
-    has_given_up_ = true;
+  Task<Result<>> recover() override {
     auto recovered = co_await daemon_->runs.recover();
     if (recovered) recovered = co_await daemon_->crew.recover();
     if (recovered) recovered = co_await daemon_->live.recover();
-    if (!recovered) co_return;
-    has_given_up_ = false;
+    co_return recovered;
+  }
+  Task<void> act() override {
     for (;;) {
       std::vector<size_t> open;
       for (size_t i = 0; i < requests_.size(); ++i)
         if (!requests_[i].is_over()) open.push_back(i);
-      if (open.empty()) break;
+      if (open.empty()) co_return;
       co_await send(requests_[open[random_.pick(open.size())]]);
       co_await loop_.sleep(random_.delay(20));
     }
-    is_over_ = true;
   }
 
   Task<void> send(Request& request) {
@@ -142,18 +112,12 @@ class World {
           {{"id", request.reply->at("task_id")}, {"text", "line " + request.number}});
   }
 
-  int64_t count(std::string sql) {
-    std::optional<int64_t> found;
-    loop_.spawn([](World& world, std::string text, std::optional<int64_t>& out) -> Task<void> {
-      auto rows = co_await world.daemon_->store->read(
-          [text](Reader& reader) -> Result<int64_t> { return reader.row(text)->integer(0); });
-      out = rows ? *rows : -1;
-    }(*this, std::move(sql), found));
-    loop_.run_until([&] { return found.has_value(); }, 1min);
-    return found.value_or(-2);
+  int64_t count(const std::string& sql) {
+    return await(daemon_->store->read(
+        [sql](Reader& reader) -> Result<int64_t> { return reader.row(sql)->integer(0); }));
   }
 
-  void check() {
+  void check_end() override {
     for (const auto& request : requests_) {
       SCOPED_TRACE(request.id +
                    (request.reply ? ": " + to_text(*request.reply) : ": " + request.refused->message));
@@ -185,16 +149,7 @@ class World {
     return found;
   }
 
-  SimRandom random_;
-  SimClock clock_;
-  SimLoop loop_;
-  SimDisk disk_;
-  SimWorld world_;
-  TemporaryFolder root_;
-  std::map<std::string, int> made_;
-  std::unique_ptr<Daemon> daemon_;
   std::deque<Request> requests_;  ///< which keeps its place while others are added
-  bool has_given_up_ = false, is_over_ = false;
 };
 
 TEST(RequestsSim, EachIsDoneOnceAndAnsweredAsTheFirstTime) { live_through_seeds<World>(60); }

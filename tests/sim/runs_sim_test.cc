@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "runs/retention.h"
 #include "runs/runs_service.h"
 #include "sim_disk.h"
@@ -315,6 +317,66 @@ class World {
 // Whatever happens, nothing acknowledged is lost and every run ends with its true
 // status.
 TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) { live_through_seeds<World>(1000); }
+
+TEST(RunsInASimulatedWorld, WhatAProgramAsksBeyondTheLimitIsDeniedAtOnceAndSaysWhy) {
+  SimClock clock;
+  SimRandom random(1);
+  SimLoop loop(clock);
+  SimDisk disk(loop, random);
+  SimWorld world(loop, clock, random);
+  world.questions = 100;
+  world.lines = 1;
+  world.output_failures = 0;
+  auto request = [](int n) {
+    json::object input{{"command", fmt::format("make t{}", n)}};
+    json::object asked{{"subtype", "can_use_tool"}, {"tool_name", "Bash"}, {"input", std::move(input)}};
+    return to_text(json::object{
+        {"type", "control_request"}, {"request_id", fmt::format("r{}", n)}, {"request", std::move(asked)}});
+  };
+  world.ask = [&](const SimProcess& process) {
+    auto& lines = world.files.at(process.spec.output).lines;
+    for (int n = 0; n < 99; ++n)
+      lines.push_back(
+          fmt::format(R"({{"seq":{},"ts":"2026-11-15T10:00:00.000Z","stream":"stdout","data":{}}})",
+                      lines.size() + 1, json::serialize(json::string(request(n)))));
+    return request(99);
+  };
+  int denied = 0;
+  world.heard = [&](const SimProcess&, const std::string& delivery, const std::string& bytes) {
+    if (!delivery.starts_with("q-")) return;
+    EXPECT_NE(bytes.find(R"("behavior":"deny","message":"64 requests of this run wait)"), std::string::npos)
+        << bytes;
+    ++denied;
+    if (denied == 1) world.processes.begin()->second.lines_left = 1000;  // it does not end meanwhile
+    world.questions = 0;
+  };
+  Daemon daemon(loop, world, random, disk.open_store(migrations()));
+  daemon.store->failures = 0;
+  std::optional<std::vector<inbox::Question>> found;
+  loop.spawn([](Daemon& self, int& heard, SimLoop& clocked, auto& out) -> Task<void> {
+    (void)co_await self.runs.recover();
+    for (int n = 0; n < 20; ++n) {
+      auto run = co_await self.runs.start({.id = fmt::format("run-{}", n),
+                                           .argv = {},
+                                           .backend = "claude",
+                                           .task = "go",
+                                           .cwd = {},
+                                           .env = {},
+                                           .has_stdin = {},
+                                           .traceparent = {}});
+      if (run) break;
+    }
+    for (int n = 0; n < 50 && heard < 36; ++n) co_await clocked.sleep(100ms);
+    auto listed = co_await self.inbox.list("", false);
+    out = listed ? *listed : std::vector<inbox::Question>();
+  }(daemon, denied, loop, found));
+  loop.run_until([&] { return found.has_value(); }, 1min);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(denied, 36);
+  EXPECT_EQ(found->size(), 100u);
+  EXPECT_EQ(std::ranges::count(*found, inbox::Status::pending, &inbox::Question::status), 64);
+  loop.drop_tasks();
+}
 
 }  // namespace
 }  // namespace cru::sim

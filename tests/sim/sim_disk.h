@@ -13,6 +13,21 @@ class SimDisk {
   ~SimDisk() { repair(); }
   CrashFs fs;
 
+  using Files = std::map<std::string, std::shared_ptr<CrashFs::File>>;
+  /// What an empty disk has once a store with these tables was opened on it and is synced.
+  static Files with_tables(std::span<const Migration> migrations) {
+    SimClock clock;
+    SimLoop loop(clock);
+    SimRandom random(1);
+    CrashFs fs;
+    auto store = SimStore::open(loop, random, fs, migrations);
+    CRU_ASSERT(store);
+    store->reset();
+    return copy_of(fs.files);
+  }
+  /// Begins with these instead of nothing: most of a short life would be the making of tables.
+  void begin_with(const Files& files) { fs.files = copy_of(files); }
+
   /// From now on bad spells come and go, and some stay.
   void ail() {
     is_ailing_ = true;
@@ -47,6 +62,12 @@ class SimDisk {
   }
 
  private:
+  static Files copy_of(const Files& files) {
+    Files copies;
+    for (const auto& [name, file] : files)
+      copies[name] = std::make_shared<CrashFs::File>(CrashFs::File{file->content, file->content, {}});
+    return copies;
+  }
   void begin_well() {
     fs.set_faults({}, random_);
     after(random_.delay(1500), [this] { begin_spell(); });

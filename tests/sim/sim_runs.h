@@ -2,6 +2,7 @@
 /// Runs and what they stand on, for one daemon's life: what every simulated daemon has.
 #include <span>
 
+#include "budgets/budget_table.h"
 #include "inbox/inbox_service.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
@@ -17,7 +18,8 @@ namespace cru::sim {
 inline std::vector<Migration> with_runs(std::initializer_list<std::span<const Migration>> rooms) {
   std::vector<Migration> all;
   auto add = [&](std::span<const Migration> room) { all.insert(all.end(), room.begin(), room.end()); };
-  for (auto room : {event_migrations(), members::migrations(), inbox::migrations(), runs::migrations()})
+  for (auto room : {event_migrations(), members::migrations(), inbox::migrations(), budgets::migrations(),
+                    runs::migrations()})
     add(room);
   for (auto room : rooms) add(room);
   return all;

@@ -30,7 +30,7 @@ Result<ProcessIdentity> SimWorld::start(const runs::StartSpec& spec) {
   auto& process = processes[spec.uid];
   process.spec = spec;
   process.identity = {++last_pid_, clock_.boot().count(), clock_.boot_id()};
-  process.lines_left = static_cast<int>(random_.pick(25));
+  process.lines_left = lines.value_or(static_cast<int>(random_.pick(25)));
   process.exit_code = random_.chance(30) ? static_cast<int64_t>(1 + random_.pick(3)) : 0;
   files[spec.output];
   schedule(spec.uid);
@@ -45,8 +45,11 @@ void SimWorld::act(const std::string& uid) {
   auto& process = processes.at(uid);
   if (!process.alive || process.waits_for_answer) return;
   if (process.lines_left-- > 0) {
-    if (random_.chance(8)) {
-      print(process, fmt::format("::cru-ask {{\"prompt\":\"{}?\"}}", ++process.questions_asked), true);
+    if (random_.chance(questions)) {
+      ++process.questions_asked;
+      print(process,
+            ask ? ask(process) : fmt::format("::cru-ask {{\"prompt\":\"{}?\"}}", process.questions_asked),
+            true);
       process.waits_for_answer = true;
       return;
     }
@@ -105,7 +108,8 @@ Result<> SimWorld::write(const std::string& uid, const std::string& delivery, co
   auto& process = found->second;
   if (!process.deliveries.insert(delivery).second) return {};
   process.answers.push_back(bytes);
-  if (process.waits_for_answer) {
+  if (heard) heard(process, delivery, bytes);
+  if (process.waits_for_answer && delivery != "first-input") {
     process.waits_for_answer = false;
     schedule(uid);
   }
@@ -173,6 +177,12 @@ Task<Result<>> SimKeeper::write(std::string uid, std::string delivery, std::stri
   co_await travel();
   if (generation != world_.keeper_generation) co_return no_reply();
   co_return written;
+}
+
+Task<Result<bool>> SimKeeper::has_taken(std::string uid, std::string delivery) {
+  co_await travel();
+  auto found = world_.processes.find(uid);
+  co_return found != world_.processes.end() && found->second.deliveries.contains(delivery);
 }
 
 Task<Result<>> SimKeeper::forget(std::string uid) {

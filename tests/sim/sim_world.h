@@ -47,6 +47,12 @@ class SimWorld {
   bool keeper_alive = false;
   int64_t keeper_generation = 0;
   unsigned output_failures = 3;  ///< of a hundred reads, syncs and repairs of output, by chance
+  unsigned questions = 8;        ///< of a hundred lines, by chance
+  std::optional<int> lines;      ///< of each process; absent: by chance
+  /// The line by which a process asks; absent: that of the line protocol.
+  std::function<std::string(const SimProcess&)> ask;
+  /// Told of every answer that a process gets.
+  std::function<void(const SimProcess&, const std::string& delivery, const std::string& bytes)> heard;
 
   // The keeper's side of the protocol.
   Result<ProcessIdentity> start(const runs::StartSpec& spec);
@@ -81,6 +87,7 @@ class SimKeeper final : public runs::Keeper {
   Task<Result<ProcessIdentity>> start(runs::StartSpec spec) override;
   Task<Result<>> kill(std::string uid, Duration grace) override;
   Task<Result<>> write(std::string uid, std::string delivery, std::string bytes, bool eof) override;
+  Task<Result<bool>> has_taken(std::string uid, std::string delivery) override;
   Task<Result<>> resize(std::string, int64_t, int64_t) override { co_return Result<>(); }
   Task<Result<>> forget(std::string uid) override;
   Task<void> remember(std::string key, std::string text) override;

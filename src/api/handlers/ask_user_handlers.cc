@@ -3,8 +3,10 @@
 
 #include "api/handlers/coordination_handlers.h"
 #include "base/id.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "inbox/question_table.h"
+#include "inbox/room.h"
 
 namespace cru::api {
 namespace {
@@ -26,7 +28,7 @@ std::string asker(const Who& who) {
 /// The same for a request that is sent again, so that it asks once.
 std::string id_for(const Who& who) {
   auto key = who.once.key.empty() ? uuid_from(system_random().bytes16()) : who.once.key;
-  return "q-" + fnv1a_hex("a" + key) + fnv1a_hex("b" + key);
+  return "q-" + sha256("ask_user:" + key).substr(0, 32);
 }
 
 std::string in_words(const Question& question) {
@@ -64,21 +66,27 @@ struct AskRooms {
 };
 
 /// Asking is more than reading: whoever asks has a session, and with its end the question is withdrawn.
-Task<Result<Question>> ask(AskRooms rooms, Who who, std::string prompt, std::vector<std::string> options) {
+Task<Result<Question>> ask(AskRooms rooms, Who who, std::string prompt, std::vector<std::string> options,
+                           std::string traceparent) {
+  // Whoever says no trace has that of its session.
+  auto trace = parse_traceparent(traceparent);
   Question question{.id = id_for(who),
                     .task_id = asker(who),
                     .run_uid = who.session_id,
                     .prompt = prompt,
                     .options = options,
-                    .member = who.member};
+                    .member = who.member,
+                    .trace_id = trace ? trace->trace_id : trace_id_of("session " + who.session_id)};
   auto asked =
       co_await rooms.store.write([question, who, now = rooms.sessions.now(),
                                   listeners = rooms.sessions.listeners()](Tx& tx) -> Result<Question> {
         auto session = coordination::admit_session(tx, who, now, *listeners);
         if (!session) return fail(std::move(session.error()));
+        if (auto known = inbox::find(tx, question.id)) return *std::move(known);
         auto fresh = question;
         fresh.asked_at = tx.now();
         Inbox::record(tx, {fresh});
+        if (auto room = inbox::check_room(tx, fresh); !room) return fail(std::move(room.error()));
         return *inbox::find(tx, question.id);
       });
   if (asked && (asked->prompt != prompt || asked->options != options))
@@ -88,14 +96,15 @@ Task<Result<Question>> ask(AskRooms rooms, Who who, std::string prompt, std::vec
 }
 
 Task<Result<Reply>> ask_user(AskRooms rooms, Result<Who> who, std::string question_id, std::string prompt,
-                             std::vector<std::string> options, Duration wait) {
+                             std::vector<std::string> options, Duration wait, std::string traceparent) {
   if (!who) co_return fail(std::move(who.error()));
   if (question_id.empty() && is_blank(prompt))
     co_return fail(Code::invalid_argument, "prompt or question_id is required", "prompt");
   auto& inbox = rooms.inbox;
   if (auto admitted = co_await rooms.sessions.admitted(*who); !admitted)
     co_return fail(std::move(admitted.error()));
-  auto question = question_id.empty() ? co_await ask(rooms, *who, std::move(prompt), std::move(options))
+  auto question = question_id.empty() ? co_await ask(rooms, *who, std::move(prompt), std::move(options),
+                                                     std::move(traceparent))
                                       : co_await find_own(inbox, who->session_id, std::move(question_id));
   if (question && question->status == inbox::Status::pending && wait > Duration(0))
     question = co_await inbox.wait_for_answer(question->id, wait);
@@ -117,7 +126,7 @@ void bind_ask_user(Api& api, Store& store, Sessions& sessions, Inbox& inbox) {
   api.bind("ask_user", [rooms](const Call& call, const json::object& in) {
     return ask_user(rooms, who_of("ask_user", call, in), std::string(text_or(in, "question_id")),
                     std::string(text_or(in, "prompt")), texts_at(in, "options"),
-                    std::chrono::seconds(int_or(in, "wait_seconds", 50)));
+                    std::chrono::seconds(int_or(in, "wait_seconds", 50)), call.trace);
   });
 }
 

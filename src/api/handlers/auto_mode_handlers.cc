@@ -21,6 +21,7 @@ Result<auto_mode::Wanted> wanted_from(const json::object& input) {
       auto_mode::pattern_from(text_or(input, "interaction_pattern")).value_or(auto_mode::default_pattern);
   wanted.minds = texts_at(input, "cli_backends");
   wanted.definitions = texts_at(input, "definitions");
+  wanted.personas = texts_at(input, "personas");
   wanted.beside = bool_or(input, "beside");
   if (input.contains("max_turns")) wanted.max_turns = int_or(input, "max_turns");
   if (input.contains("max_tokens")) wanted.max_tokens = int_or(input, "max_tokens");
@@ -31,6 +32,16 @@ Result<auto_mode::Wanted> wanted_from(const json::object& input) {
   }
   return wanted;
 }
+
+/// How whoever calls is called: by the name that it gives, or that its surroundings give it.
+std::string person_in(const AutoMode& mode, const Call& call, const json::object& input) {
+  bool has_name = call.agent_type == "person" && !call.agent_id.empty();
+  auto user = text(input, "user_id");
+  auto name = mode.name_of_person(user);
+  return has_name && name == mode.name_of_person({}) ? call.agent_id : name;
+}
+
+Task<Result<Reply>> choices() { co_return Reply(AutoMode::choices()); }
 
 Task<Result<Reply>> start_mode(AutoMode& mode, json::object input, Once once) {
   auto wanted = wanted_from(input);
@@ -48,7 +59,7 @@ void bind_auto_mode(Api& api, AutoMode& mode) {
   api.bind(
       "stop_auto_mode",
       [&mode](const Call& call, const json::object& input) {
-        return shown_mode(mode.stop("a person", text(input, "id"), call.once));
+        return shown_mode(mode.stop(person_in(mode, call, input), text(input, "id"), call.once));
       },
       AfterCrash::finds_out);
   api.bind("set_auto_mode_timeout", [&mode](const Call&, const json::object& input) {
@@ -58,7 +69,19 @@ void bind_auto_mode(Api& api, AutoMode& mode) {
       "say_auto_mode",
       [&mode](const Call& call, const json::object& input) {
         return shown_mode(
-            mode.say(text(input, "user_id"), text(input, "content"), text(input, "id"), call.once));
+            mode.say(person_in(mode, call, input), text(input, "content"), text(input, "id"), call.once));
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "join_auto_mode",
+      [&mode](const Call& call, const json::object& input) {
+        return shown_mode(mode.join(person_in(mode, call, input), text(input, "id"), call.once));
+      },
+      AfterCrash::finds_out);
+  api.bind(
+      "leave_auto_mode",
+      [&mode](const Call& call, const json::object& input) {
+        return shown_mode(mode.leave(person_in(mode, call, input), text(input, "id"), call.once));
       },
       AfterCrash::finds_out);
   api.bind("get_auto_mode", [&mode](const Call&, const json::object& input) {
@@ -67,6 +90,7 @@ void bind_auto_mode(Api& api, AutoMode& mode) {
   api.bind("list_auto_conversations", [&mode](const Call&, const json::object& input) {
     return shown_mode(mode.list(bool_or(input, "active"), int_or(input, "limit", 20)));
   });
+  api.bind("list_auto_topics", [](const Call&, const json::object&) { return choices(); });
   api.bind("end_conversation", [&mode](const Call& call, const json::object& input) {
     return shown_mode(mode.end_after_reply(call.run_id, text(input, "reason")));
   });

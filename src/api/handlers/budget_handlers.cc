@@ -19,28 +19,49 @@ Task<Result<Reply>> list_budgets(Budgets& budgets, bool all, int64_t limit) {
   co_return Reply(json::object{{"budgets", std::move(rows)}});
 }
 
-Task<Result<Reply>> show_budget(Budgets& budgets, std::string scope) {
-  co_return as_reply(budgets, co_await budgets.show(std::move(scope)));
+/// What the handlers of budgets need.
+struct BudgetRooms {
+  Store& store;
+  Clock& clock;
+  Budgets& budgets;
+  std::function<Task<std::vector<std::string>>()> teams;
+};
+
+Task<Result<std::string>> find_scope(const BudgetRooms& rooms, std::string scope) {
+  auto teams = scope.starts_with("team:") ? co_await rooms.teams() : std::vector<std::string>();
+  co_return co_await rooms.store.read([scope, teams, now = rooms.clock.wall()](Reader& reader) {
+    return resolve_scope(reader, scope, teams, now);
+  });
 }
 
-Task<Result<Reply>> set_budget(Budgets& budgets, Budgets::Change change) {
-  co_return as_reply(budgets, co_await budgets.change(std::move(change)));
+Task<Result<Reply>> show_budget(BudgetRooms rooms, std::string scope) {
+  auto found = co_await find_scope(rooms, std::move(scope));
+  if (!found) co_return fail(std::move(found.error()));
+  co_return as_reply(rooms.budgets, co_await rooms.budgets.show(*std::move(found)));
+}
+
+Task<Result<Reply>> set_budget(BudgetRooms rooms, Budgets::Change change) {
+  auto found = co_await find_scope(rooms, change.scope);
+  if (!found) co_return fail(std::move(found.error()));
+  change.scope = *std::move(found);
+  co_return as_reply(rooms.budgets, co_await rooms.budgets.change(std::move(change)));
 }
 
 }  // namespace
 
-void bind_budgets(Api& api, Budgets& budgets) {
+void bind_budgets(Api& api, Store& store, Clock& clock, Budgets& budgets,
+                  std::function<Task<std::vector<std::string>>()> teams) {
+  BudgetRooms rooms{store, clock, budgets, std::move(teams)};
   api.bind("list_budgets", [&budgets](const Call&, const json::object& in) {
     return list_budgets(budgets, bool_or(in, "all"), int_or(in, "limit", 200));
   });
-  api.bind("show_budget", [&budgets](const Call&, const json::object& in) {
-    return show_budget(budgets, text(in, "scope"));
-  });
-  api.bind("set_budget", [&budgets](const Call&, const json::object& in) {
-    return set_budget(budgets, {.scope = text(in, "scope"),
-                                .set = text(in, "budget"),
-                                .add = text(in, "add"),
-                                .clear = bool_or(in, "clear")});
+  api.bind("show_budget",
+           [rooms](const Call&, const json::object& in) { return show_budget(rooms, text(in, "scope")); });
+  api.bind("set_budget", [rooms](const Call&, const json::object& in) {
+    return set_budget(rooms, {.scope = text(in, "scope"),
+                              .set = text(in, "budget"),
+                              .add = text(in, "add"),
+                              .clear = bool_or(in, "clear")});
   });
 }
 

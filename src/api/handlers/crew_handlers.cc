@@ -24,6 +24,9 @@ Result<crew::Spawner> spawner_of(const Call& call, const json::object& input) {
   spawner.kind = call.caller == run ? crew::Spawner::Kind::run : crew::Spawner::Kind::client;
   spawner.id = call.caller == run ? call.run_id : who->session_id;
   spawner.name = who->agent_type;
+  // A session id alone is no key: whoever is not known to be its member has spawned nothing.
+  if (spawner.kind == crew::Spawner::Kind::client && who->member.empty())
+    return fail(Code::not_found, "no agent was spawned by this session", "task_id");
   if (spawner.id.empty())
     return fail(Code::forbidden, "a process of an unidentified run may not spawn agents");
   return spawner;

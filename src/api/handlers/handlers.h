@@ -31,7 +31,13 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
 void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {},
                budgets::Budgets* budgets = nullptr);
-void bind_budgets(Api& api, budgets::Budgets& budgets);
+/// `teams`: the names of those that there are.
+void bind_budgets(Api& api, Store& store, Clock& clock, budgets::Budgets& budgets,
+                  std::function<Task<std::vector<std::string>>()> teams);
+/// The scope that was meant: an id may be its beginning, a member is found by its name too. Errors:
+/// invalid_argument, not_found with what is near.
+Result<std::string> resolve_scope(Reader& reader, std::string_view text,
+                                  const std::vector<std::string>& teams, Time now);
 void bind_roster(Api& api, Store& store, Clock& clock, budgets::Budgets* budgets = nullptr);
 void bind_metrics(Api& api, Store& store, const telemetry::Metrics& metrics, DaemonFacts facts);
 void bind_traces(Api& api, Store& store, Clock& clock);
@@ -41,9 +47,16 @@ std::function<Task<Result<>>(json::object& reply)> badges_of_agents(Store& store
 void bind_pairings(Api& api, pairings::Pairings& pairings, std::string url);
 /// The inbox is a person's; an agent reads what it asked itself.
 bool may_read(const Call& call, const inbox::Question& question);
-void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox, approvals::Approvals& approvals);
+void bind_questions(Api& api, Store& store, runs::Runs& runs, inbox::Inbox& inbox,
+                    approvals::Approvals& approvals);
 /// Approvals are a person's alone, to read and to decide, and so are the rules about them.
-void bind_approvals(Api& api, approvals::Approvals& approvals, approvals::RuleBook& rules);
+void bind_approvals(Api& api, Store& store, approvals::Approvals& approvals, approvals::RuleBook& rules,
+                    inbox::Inbox& inbox);
+/// Adds to rows that have a `member` who that is, by the names that every other list shows: `asker`,
+/// `child_of` (null: of nobody) and, where there is none yet, its `task`.
+Task<Result<>> add_askers(Store& store, json::array& rows);
+/// Adds to questions the chat that they are asked in, as `chat_id` (null: in none).
+Task<Result<>> add_chats(Store& store, json::array& questions);
 
 /// Runs' records as the wire knows them, with the command as one line and how many questions wait.
 json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now);

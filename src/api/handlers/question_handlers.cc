@@ -10,12 +10,18 @@ bool may_read(const Call& call, const inbox::Question& question) {
 
 namespace {
 
-Task<Result<Reply>> list_questions(inbox::Inbox& inbox, Call call, std::string task_id, bool pending) {
+Task<Result<Reply>> list_questions(Store& store, inbox::Inbox& inbox, Call call, std::string task_id,
+                                   bool pending) {
   auto found = co_await inbox.list(std::move(task_id), pending);
   if (!found) co_return fail(std::move(found.error()));
   json::array questions;
   for (const auto& question : *found)
     if (may_read(call, question)) questions.push_back(inbox::to_json(question));
+  // Whose child it is and what for are not a run's to know.
+  if (call.caller == person) {
+    if (auto named = co_await add_askers(store, questions); !named) co_return fail(std::move(named.error()));
+    if (auto known = co_await add_chats(store, questions); !known) co_return fail(std::move(known.error()));
+  }
   co_return Reply(json::object{{"questions", std::move(questions)}});
 }
 
@@ -24,7 +30,7 @@ Task<Result<Reply>> get_question(inbox::Inbox& inbox, std::string id, Duration w
   auto first = co_await inbox.find(id);
   if (!first) co_return fail(std::move(first.error()));
   if (!may_read(call, *first))
-    co_return fail(Code::forbidden, "this question was asked by somebody else", "id",
+    co_return fail(Code::forbidden, "this question was asked by another agent", "id",
                    "only a person may read the inbox");
   auto question = co_await inbox.wait_for_answer(std::move(id), wait);
   if (!question) co_return fail(std::move(question.error()));
@@ -79,8 +85,7 @@ Task<Result<inbox::Question>> allow(AnswerRooms rooms, inbox::Question question)
   auto approval = co_await rooms.approvals.wait_for_use(question.run_uid, question.id, patience);
   if (!approval) co_return fail(std::move(approval.error()));
   if (!*approval)
-    co_return fail(Code::conflict, "what it would do has not been looked at yet", "answer",
-                   "try again in a moment");
+    co_return fail(Code::conflict, "its effect has not been checked yet", "answer", "try again in a moment");
   auto id = (*approval)->id;
   if (is_open((*approval)->state)) {
     auto given = co_await rooms.approvals.approve(id, {}, {});
@@ -102,6 +107,11 @@ Task<Result<inbox::Question>> give(AnswerRooms rooms, std::string id, std::vecto
                                    inbox::FreeText free_text) {
   auto question = co_await rooms.inbox.find(id);
   if (!question) co_return question;
+  bool is_amount = texts.size() == 1 && budgets::takes_amounts(*question) &&
+                   std::ranges::any_of(budgets::resources, [&](budgets::Resource resource) {
+                     return budgets::read_amount(texts[0], resource).has_value();
+                   });
+  if (is_amount) free_text = inbox::FreeText::allowed;
   if (question->kind == inbox::Kind::permission && question->status == inbox::Status::pending) {
     auto decided = inbox::answer(*question, texts, {}, free_text);
     if (!decided) co_return decided;
@@ -151,10 +161,11 @@ Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, 
 
 }  // namespace
 
-void bind_questions(Api& api, runs::Runs& runs, inbox::Inbox& inbox, approvals::Approvals& approvals) {
+void bind_questions(Api& api, Store& store, runs::Runs& runs, inbox::Inbox& inbox,
+                    approvals::Approvals& approvals) {
   AnswerRooms rooms{runs, inbox, approvals};
-  api.bind("list_questions", [&inbox](const Call& call, const json::object& in) {
-    return list_questions(inbox, call, text(in, "task_id"), bool_or(in, "pending"));
+  api.bind("list_questions", [&store, &inbox](const Call& call, const json::object& in) {
+    return list_questions(store, inbox, call, text(in, "task_id"), bool_or(in, "pending"));
   });
   api.bind("get_question", [&inbox](const Call& call, const json::object& in) {
     return get_question(inbox, text(in, "id"), std::chrono::seconds(int_or(in, "wait_seconds")), call);

@@ -6,38 +6,29 @@
 
 #include "api/handlers/request_approval_handlers.h"
 #include "approvals/approval_table.h"
+#include "approvals/settling.h"
 #include "base/id.h"
 #include "base/text.h"
 #include "crew/permission_proposal.h"
 #include "crew/proposing.h"
+#include "members/member_table.h"
+#include "sessions/session_table.h"
 
 namespace cru::api {
 namespace {
 
 using approvals::Approval;
 using approvals::Approvals;
+using approvals::ProgramUse;
 using approvals::Request;
+using approvals::Settlement;
 using approvals::State;
 using approvals::Via;
 using coordination::Who;
 
-/// More than any program asks at once.
-constexpr size_t most_waiting = 64;
+/// In all sessions of a run or a host process together.
+constexpr int64_t most_waiting = 64;
 
-/// The tool use that is asked for: the subagent of the program that uses it, which call of it, and which
-/// request; a request that is sent again is the same one.
-struct UseName {
-  std::string subagent = {}, call = {}, request = {};
-};
-std::string use_text(const UseName& name) {
-  return fmt::format("{}|{}|{}", name.subagent, name.call, name.request);
-}
-UseName use_name_from(std::string_view text) {
-  auto first = text.find('|'), second = text.find('|', first + 1);
-  if (second == std::string_view::npos) return {};
-  return {std::string(text.substr(0, first)), std::string(text.substr(first + 1, second - first - 1)),
-          std::string(text.substr(second + 1))};
-}
 /// A word of the program's own, as it may stand in such a name.
 std::string as_word(std::string text) {
   std::ranges::replace(text, '|', '-');
@@ -60,6 +51,20 @@ Task<Result<Approval>> find_own_approval(ApprovalRooms rooms, std::string sessio
   co_return found;
 }
 
+/// What a run or a host process asks in several sessions counts together: it can begin as many as it likes.
+Result<> check_room_of_all(Reader& reader, const std::string& member) {
+  auto asker = members::find_member(reader, member);
+  int64_t waiting = 0;
+  for (const auto& one : members::list_members_in(reader, asker ? asker->scope : std::string()))
+    waiting += approvals::waiting_of(reader, one.id).count;
+  if (waiting <= most_waiting) return {};
+  return fail(
+      Code::overloaded,
+      fmt::format("{} approvals of this program's sessions wait already, which is as many as can wait",
+                  most_waiting),
+      {}, "wait for a decision on them");
+}
+
 /// In the transaction that admits the session: with its end the approval is withdrawn.
 Task<Result<Approval>> ask_for_approval(ApprovalRooms rooms, Who who, Request request, std::string action) {
   request.thread = who.session_id;
@@ -78,25 +83,21 @@ Task<Result<Approval>> ask_for_approval(ApprovalRooms rooms, Who who, Request re
   }
   request = on_terms(rooms.approvals.policy(), std::move(request), action);
   auto ruling = co_await rooms.approvals.ruling_on(request);
-  auto asked = co_await rooms.store.write(
-      [request, ruling, who, now = rooms.sessions.now(), at = rooms.approvals.now(),
-       listeners = rooms.sessions.listeners()](Tx& tx) -> Result<Approval> {
+  auto asked =
+      co_await rooms.store.write([request, ruling, who, now = rooms.sessions.now(),
+                                  at = rooms.approvals.now(), closed = rooms.approvals.closed(),
+                                  listeners = rooms.sessions.listeners()](Tx& tx) -> Result<Approval> {
         auto session = coordination::admit_session(tx, who, now, *listeners);
         if (!session) return fail(std::move(session.error()));
-        auto found = approvals::find_of_use(tx, request.thread, request.use);
-        if (found && found->id != request.replaces) return *std::move(found);
-        auto waiting = approvals::unfinished_of(tx, request.thread);
-        if (std::ranges::count_if(waiting, [](const Approval& one) { return is_open(one.state); }) >=
-            static_cast<int64_t>(most_waiting))
-          return fail(Code::overloaded,
-                      fmt::format("{} approvals of this session wait already", most_waiting), {},
-                      "wait for a decision on them");
         auto fresh = request;
         if (fresh.task.empty()) fresh.task = first_line(session->current_task);
-        return Approvals::request(tx, std::move(fresh), at, ruling);
+        auto approval = Approvals::ask_once(tx, std::move(fresh), at, ruling, closed);
+        auto room = Approvals::check_room(tx, approval);
+        if (room && is_open(approval.state)) room = check_room_of_all(tx, who.member);
+        return room ? Result<Approval>(std::move(approval)) : fail(std::move(room.error()));
       });
   rooms.approvals.notify();
-  if (asked && asked->proposal().input != request.proposal.input)
+  if (asked && approvals::without_changes(asked->proposal().input, asked->changes) != request.proposal.input)
     co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
                    "use a new request id for each new request");
   co_return asked;
@@ -144,7 +145,7 @@ std::string in_words(const Approval& approval) {
     case State::denied:
       return describe_outcome(approval) + "; do not do it, and adjust your plan to the reason";
     case State::expired:
-      return describe_outcome(approval) + "; nobody has said no, and nobody has said yes: do not do it";
+      return describe_outcome(approval) + "; it was neither approved nor denied: do not do it";
     case State::withdrawn:
       return describe_outcome(approval) + "; do not do it";
   }
@@ -176,7 +177,7 @@ Task<Result<Reply>> request_approval(ApprovalRooms rooms, Result<Who> who, Asked
     co_return fail(std::move(admitted.error()));
   Result<Approval> approval = fail(Code::internal, "");
   if (asked.id.empty()) {
-    Request request{.use = use_text(UseName{.request = request_key(*who)}),
+    Request request{.use = to_use(ProgramUse{.request = request_key(*who)}),
                     .reason = asked.reason,
                     .proposal = crew::propose_request({{"action", asked.action}, {"reason", asked.reason}},
                                                       who->cwd.empty() ? rooms.root : who->cwd),
@@ -195,38 +196,62 @@ Task<Result<Reply>> request_approval(ApprovalRooms rooms, Result<Who> who, Asked
 
 // ---- request_permission
 
-Reply reply_to_hook(const Approval& approval, OwnDialog dialog) {
+Reply reply_to_hook(const Approval& approval, OwnDialog dialog, const std::string& changed) {
   json::value behavior;
   std::string message;
-  if (approval.state == State::approved && approval.used_at) behavior = "allow";
-  bool is_late = approval.state == State::expired && dialog == OwnDialog::none;
-  if (approval.state == State::denied || is_late) behavior = "deny";
+  bool is_given = approval.state == State::approved && approval.used_at && changed.empty();
+  // Where nobody else can be asked, all that was not given is denied.
+  bool is_over = !is_open(approval.state) && dialog == OwnDialog::none;
+  if (is_given)
+    behavior = "allow";
+  else if (approval.state == State::denied || !changed.empty() || is_over)
+    behavior = "deny";
   if (!is_open(approval.state)) message = fmt::format("{} ({})", describe_outcome(approval), approval.id);
+  if (!changed.empty()) message = fmt::format("{} ({})", changed, approval.id);
+  bool is_changed = behavior == "allow" && !approval.changes.empty();
   return Reply(json::object{{"success", true},
                             {"approval_id", approval.id},
                             {"status", name(approval.state)},
                             {"behavior", std::move(behavior)},
+                            {"updated_input", is_changed ? json::value(approval.proposal().input) : nullptr},
                             {"message", json_or_null(message)}});
 }
 
 struct AskedPermission {
-  std::string id, tool;
+  std::string id, tool, search_path;
   json::object input;
-  UseName use;
+  ProgramUse use;
+  bool takes_changes = false;
   Duration wait{};
 };
+
+/// What the approved action would do now, and why that is not what was approved; empty: it is.
+struct Looked {
+  approvals::Proposal proposal;
+  std::string changed = {};
+};
+Task<Looked> look_again(ApprovalRooms rooms, Approval approval) {
+  Looked looked{co_await rooms.pool.run(
+      [shown = approval.proposal()] { return crew::propose_again(shown, shown.input); })};
+  if (digest_of(looked.proposal) != approval.digest)
+    looked.changed =
+        "something changed after it was approved: " + difference(approval.proposal(), looked.proposal);
+  co_return looked;
+}
 
 /// Looked at once more before it is handed to the program, which carries it out itself: the same that was
 /// shown is used, anything else is asked for anew.
 Task<Result<Approval>> check_again(ApprovalRooms rooms, Who who, Approval approval) {
-  auto proposal = co_await rooms.pool.run([shown = approval.proposal()] {
-    return crew::propose_permission(shown.tool, shown.input, shown.folder);
-  });
-  if (digest_of(proposal) == approval.digest) co_return co_await mark_told(rooms, std::move(approval));
-  auto why = "something changed after it was approved: " + difference(approval.proposal(), proposal);
+  auto [proposal, why] = co_await look_again(rooms, approval);
+  if (why.empty()) co_return co_await mark_told(rooms, std::move(approval));
   auto withdrawn = co_await rooms.approvals.decide(approval.id, approvals::Withdraw{why});
   if (!withdrawn) co_return co_await rooms.approvals.find(approval.id);  // it was over in this very moment
   auto request = approval.request;
+  // What the program asked for, as it is now: the person looks at the changes anew, too.
+  if (!approval.changes.empty())
+    proposal = co_await rooms.pool.run([shown = approval.proposal(), changes = approval.changes] {
+      return crew::propose_again(shown, approvals::without_changes(shown.input, changes));
+    });
   request.proposal = std::move(proposal);
   request.replaces = approval.id;
   co_return co_await ask_for_approval(rooms, std::move(who), std::move(request), {});
@@ -246,57 +271,45 @@ Task<Result<Reply>> request_permission(ApprovalRooms rooms, std::string run_id, 
   if (asked.id.empty()) {
     asked.use.request = request_key(*who);
     auto folder = who->cwd.empty() ? rooms.root : who->cwd;
-    auto proposal =
-        co_await rooms.pool.run([tool = asked.tool, input = asked.input, folder = std::move(folder)] {
-          return crew::propose_permission(tool, input, folder);
+    auto proposal = co_await rooms.pool.run(
+        [tool = asked.tool, input = asked.input, folder = std::move(folder), path = asked.search_path] {
+          return crew::propose_permission(tool, input, folder, path);
         });
-    Request request{.use = use_text(asked.use), .proposal = std::move(proposal), .via = Via::hook};
+    Request request{.use = to_use(asked.use), .proposal = std::move(proposal), .via = Via::hook};
+    if (asked.takes_changes) request.schema = crew::schema_of_claude_tool(asked.tool);
     approval = co_await ask_for_approval(rooms, *who, std::move(request), {});
   } else {
     approval = co_await find_own_approval(rooms, who->session_id, asked.id, Via::hook);
   }
   if (approval) approval = co_await wait_for_decision(rooms, *std::move(approval), asked.wait);
+  // Told before, and the reply was lost: it is looked at before it is handed over once more.
+  std::string changed;
+  if (approval && approval->state == State::approved && approval->used_at)
+    changed = (co_await look_again(rooms, *approval)).changed;
   if (approval && approval->state == State::approved && !approval->used_at)
     approval = co_await check_again(rooms, *who, *std::move(approval));
   if (!approval) co_return fail(std::move(approval.error()));
-  co_return reply_to_hook(*approval, dialog);
+  co_return reply_to_hook(*approval, dialog, changed);
 }
 
 // ---- settle_permissions
 
-/// Whether an event of the program says that this is not asked any more. Where its own call is among those
-/// that wait, the others of the same agent still wait.
-bool is_settled(const Approval& approval, std::string_view scope, const UseName& by, bool names_one) {
-  if (approval.request.via != Via::hook) return false;
-  if (scope == "session") return true;
-  auto use = use_name_from(approval.request.use);
-  return use.subagent == by.subagent && (scope != "call" || !names_one || use.call == by.call);
-}
-
-std::vector<Approval> settled_by(Reader& reader, const std::string& session_id, std::string_view scope,
-                                 const UseName& by) {
-  auto waiting = approvals::unfinished_of(reader, session_id);
-  bool names_one = std::ranges::any_of(waiting, [&](const Approval& one) {
-    auto use = use_name_from(one.request.use);
-    return one.request.via == Via::hook && use.subagent == by.subagent && use.call == by.call;
-  });
-  std::erase_if(waiting, [&](const Approval& one) { return !is_settled(one, scope, by, names_one); });
-  return waiting;
-}
-
-Task<Result<Reply>> settle(ApprovalRooms rooms, Result<Who> who, std::string scope, UseName by) {
+Task<Result<Reply>> settle(ApprovalRooms rooms, Result<Who> who, Settlement settlement) {
   if (!who) co_return fail(std::move(who.error()));
-  auto found = co_await rooms.store.read([id = who->session_id, scope, by](Reader& reader) -> Result<size_t> {
-    return settled_by(reader, id, scope, by).size();
-  });
+  // Only checked: that a turn is over is no sign of activity.
+  auto found = co_await rooms.store.read(
+      [who = *who, now = rooms.sessions.now(), settlement](Reader& reader) -> Result<size_t> {
+        auto session = coordination::find_session(reader, who.session_id);
+        if (!session) return size_t(0);
+        if (auto allowed = coordination::admit(*session, who, now); !allowed)
+          return fail(std::move(allowed.error()));
+        return settled_by(reader, who.session_id, settlement).size();
+      });
   if (!found) co_return fail(std::move(found.error()));
   if (*found > 0) {
-    auto done = co_await rooms.store.write([id = who->session_id, scope, by,
-                                            at = rooms.approvals.now()](Tx& tx) -> Result<> {
-      for (auto& approval : settled_by(tx, id, scope, by))
-        (void)Approvals::take(tx, std::move(approval),
-                              approvals::Withdraw{"the program went on: it was answered in its own dialog"},
-                              at);
+    auto done = co_await rooms.store.write([id = who->session_id, settlement, at = rooms.approvals.now(),
+                                            closed = rooms.approvals.closed()](Tx& tx) -> Result<> {
+      approvals::settle(tx, id, settlement, at, closed);
       return {};
     });
     if (!done) co_return fail(std::move(done.error()));
@@ -308,9 +321,10 @@ Task<Result<Reply>> settle(ApprovalRooms rooms, Result<Who> who, std::string sco
 }  // namespace
 
 void bind_request_approval(Api& api, ApprovalRooms rooms) {
-  rooms.sessions.on_end([](Tx& tx, coordination::SessionEnd& end) {
+  rooms.sessions.on_end([&approvals = rooms.approvals](Tx& tx, coordination::SessionEnd& end) {
     if (end.ending.keeps) return;
-    Approvals::withdraw_of(tx, end.session.session_id, "its session ended: " + end.ending.why, end.now);
+    Approvals::withdraw_of(tx, end.session.session_id, "its session ended: " + end.ending.why, end.now,
+                           approvals.closed());
     approvals::drop_session_rules(tx, end.session.session_id);
   });
   auto wait_in = [](const json::object& in) { return std::chrono::seconds(int_or(in, "wait_seconds", 50)); };
@@ -324,13 +338,18 @@ void bind_request_approval(Api& api, ApprovalRooms rooms) {
     return request_permission(rooms, call.run_id, who_of("request_permission", call, in),
                               {.id = text(in, "approval_id"),
                                .tool = text(in, "tool"),
+                               .search_path = text(in, "search_path"),
                                .input = input ? *input : json::object(),
                                .use = {as_word(text(in, "subagent")), as_word(text(in, "call")), {}},
+                               // Codex shares the hook and not this.
+                               .takes_changes = bool_or(in, "takes_changes") && call.host_program != "codex",
                                .wait = wait_in(in)});
   });
   api.bind("settle_permissions", [rooms](const Call& call, const json::object& in) {
-    return settle(rooms, who_of("settle_permissions", call, in), text(in, "scope"),
-                  {as_word(text(in, "subagent")), as_word(text(in, "call")), {}});
+    return settle(rooms, who_of("settle_permissions", call, in),
+                  {.scope = text(in, "scope"),
+                   .by = {as_word(text(in, "subagent")), as_word(text(in, "call")), {}},
+                   .approval_id = text(in, "approval_id")});
   });
 }
 

@@ -19,14 +19,10 @@ Task<Result<Reply>> top(Store& store, budgets::Budgets* budgets, roster::Query q
   });
   if (!listed) co_return fail(std::move(listed.error()));
   json::array crew;
-  int64_t rate = 0;
-  for (const auto& entry : listed->entries) {
-    rate += entry.tokens_a_minute;
-    crew.push_back(to_json(entry));
-  }
+  for (const auto& entry : listed->entries) crew.push_back(to_json(entry));
   json::object out{{"crew", std::move(crew)},
                    {"more", listed->more},
-                   {"tokens_per_minute", rate},
+                   {"tokens_per_minute", listed->tokens_a_minute},
                    {"today", nullptr},
                    {"at", to_rfc3339(now)}};
   if (budgets)

@@ -118,11 +118,28 @@ Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call,
     request.budget = *budget;
     request.is_budget_of_person = call.caller == person;
   }
-  // Nothing is started for which nothing is left.
-  if (rooms.budgets && minds::prints_work(request.backend)) {
-    auto left = co_await rooms.budgets->check({.runs = {request.id}, .member = request.parent});
-    if (!left) co_return fail(std::move(left.error()));
-  }
+  request.is_anew = call.caller == person;
+  bool is_counted = minds::prints_work(request.backend) && !request.pty;
+  auto counts = request.budget.limits;
+  counts.time.reset();
+  if (!is_counted && !counts.empty())
+    co_return fail(Code::invalid_argument,
+                   fmt::format("budget: what {} spends cannot be counted, so only its time can be limited",
+                               request.pty               ? "a program at a terminal"
+                               : request.backend.empty() ? "a command"
+                                                         : fmt::format("the backend {}", request.backend)),
+                   "budget",
+                   request.pty
+                       ? "start it without --pty, or limit its time: --budget time=1h"
+                       : "limit its time: --budget time=1h; or run claude, codex, gemini or an agent");
+  // Nothing is started for which nothing is left. What a run of that id spent before a person begins it anew
+  // is past.
+  std::vector<std::string> before;
+  if (!request.is_anew) before.push_back(request.id);
+  if (rooms.budgets && is_counted)
+    for (const auto& payer : {budgets::Payer{.runs = before, .member = request.parent},
+                              budgets::Payer{.runs = {}, .member = call.run_member}})
+      if (auto left = co_await rooms.budgets->check(payer); !left) co_return fail(std::move(left.error()));
   auto added = co_await add_jail(rooms, call, std::move(input), request);
   if (!added) co_return fail(std::move(added.error()));
   auto run = co_await rooms.runs.start(std::move(request));
@@ -144,6 +161,7 @@ runs::StartRequest to_start_request(const Call& call, const json::object& input)
   request.cols = int_or(input, "cols", 80);
   request.traceparent = call.trace;
   request.parent = call.run_member;
+  request.within = call.run_id;
   request.once = call.once;
   return request;
 }
@@ -191,6 +209,7 @@ std::optional<Duration> grace_of(const json::object& input) {
 Task<Result<Reply>> restart_run(RunRooms rooms, FindCaller find_caller, Call call, std::string id,
                                 runs::RestartRequest request) {
   if (find_caller) request.parent = co_await find_caller(call);
+  request.within = call.run_id;
   auto run = co_await rooms.runs.restart(std::move(id), std::move(request));
   co_return co_await reply_with(rooms, std::move(run));
 }

@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "api/handlers/coordination_handlers.h"
 
 namespace cru::api {
@@ -8,7 +10,8 @@ namespace {
 using coordination::Who;
 using coordination::WorkQueue;
 using definitions::Permission;
-using definitions::Permissions;
+
+constexpr size_t max_batch = 64;
 
 json::value value_at(const json::object& input, std::string_view key) {
   const auto* value = input.if_contains(key);
@@ -43,8 +46,8 @@ Result<> add_rights(const RightsToRun& rights, WorkQueue::Submission& submission
   submission.jail = rights.jail;
   if (rights.jail && !rights.jail->is_known)
     return fail(Code::forbidden,
-                "permission denied: nobody knows how this run is confined, its record was lost", "verify",
-                "submit the work without a verify command, or ask the user to submit it");
+                "permission denied: it is not known how this run is confined, because its record was lost",
+                "verify", "submit the work without a verify command, or ask the user to submit it");
   if (!granted) return {};
   if (!granted->has(Permission::process_spawn))
     return fail(Code::forbidden,
@@ -75,15 +78,69 @@ Task<Result<Reply>> submit_work(WorkQueue& work, CallerRights rights, Call call,
   co_return to_reply(co_await work.submit(*std::move(who), *std::move(submission)));
 }
 
-Task<Result<Reply>> get_work(WorkQueue& work, Result<Who> who, std::vector<std::string> types, Duration lease,
-                             Duration wait) {
+Task<Result<Reply>> get_work(WorkQueue& work, Result<Who> who, WorkQueue::Claim wanted) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await work.claim(*std::move(who), std::move(types), lease, wait));
+  co_return to_reply(co_await work.claim(*std::move(who), std::move(wanted)));
 }
 
-Task<Result<Reply>> complete_work(WorkQueue& work, Result<Who> who, WorkQueue::Completion completion) {
+/// The fields of one completion; `where` stands before their names in an error.
+Result<WorkQueue::Completion> completion_from(const json::object& input, const std::string& where) {
+  auto missing = [&](std::string_view field) {
+    return fail(Code::invalid_argument, "is required", where + std::string(field));
+  };
+  WorkQueue::Completion completion{.task_id = text(input, "task_id"),
+                                   .success = bool_or(input, "success"),
+                                   .result = value_at(input, "result"),
+                                   .error_message = text(input, "error_message"),
+                                   .retry = bool_or(input, "retry", true),
+                                   .fencing_token = integer_at(input, "fencing_token")};
+  if (completion.task_id.empty()) return missing("task_id");
+  if (!input.contains("success")) return missing("success");
+  return completion;
+}
+
+/// Each entry has the fields of a request for one item, checked as that request is.
+Result<std::vector<WorkQueue::Completion>> completions_from(const json::object& input) {
+  const auto* list = array_at(input, "items");
+  if (!list || list->empty() || list->size() > max_batch)
+    return fail(Code::invalid_argument, fmt::format("must be a list of 1 to {} completions", max_batch),
+                "items");
+  for (auto other : {"task_id", "success", "result", "error_message", "fencing_token"})
+    if (input.contains(other))
+      return fail(Code::invalid_argument, "must be in each of the items, not beside them", other);
+  std::vector<WorkQueue::Completion> completions;
+  for (size_t i = 0; i < list->size(); ++i) {
+    auto where = fmt::format("items[{}].", i);
+    const auto* item = (*list)[i].if_object();
+    if (!item || item->contains("items"))
+      return fail(Code::invalid_argument, "must be an object with task_id and success",
+                  fmt::format("items[{}]", i));
+    auto checked = check_input(*find_operation("complete_work"), *item);
+    if (!checked) {
+      checked.error().field = where + checked.error().field;
+      return fail(std::move(checked.error()));
+    }
+    auto completion = completion_from(*checked, where);
+    if (!completion) return fail(std::move(completion.error()));
+    auto is_same = [&](const WorkQueue::Completion& other) { return other.task_id == completion->task_id; };
+    if (std::ranges::any_of(completions, is_same))
+      return fail(Code::invalid_argument, fmt::format("{} is in the list twice", completion->task_id),
+                  where + "task_id");
+    completions.push_back(*std::move(completion));
+  }
+  return completions;
+}
+
+Task<Result<Reply>> complete_work(WorkQueue& work, Result<Who> who, json::object input) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await work.complete(*std::move(who), std::move(completion)));
+  if (input.contains("items")) {
+    auto completions = completions_from(input);
+    if (!completions) co_return fail(std::move(completions.error()));
+    co_return to_reply(co_await work.complete_all(*std::move(who), *std::move(completions)));
+  }
+  auto completion = completion_from(input, {});
+  if (!completion) co_return fail(std::move(completion.error()));
+  co_return to_reply(co_await work.complete(*std::move(who), *std::move(completion)));
 }
 
 Task<Result<Reply>> cancel_work(WorkQueue& work, Result<Who> who, std::string task_id, std::string reason) {
@@ -114,18 +171,14 @@ void bind_work(Api& api, WorkQueue& work, CallerRights rights) {
     return submit_work(work, rights, call, who_of("submit_work", call, in), submission_from(in));
   });
   api.bind("get_work", [&work](const Call& call, const json::object& in) {
-    return get_work(work, who_of("get_work", call, in), texts_at(in, "task_types"),
-                    std::chrono::minutes(int_or(in, "lease_minutes", 30)),
-                    std::chrono::seconds(int_or(in, "wait_seconds")));
+    return get_work(work, who_of("get_work", call, in),
+                    {.task_types = texts_at(in, "task_types"),
+                     .lease = std::chrono::minutes(int_or(in, "lease_minutes", 30)),
+                     .wait = std::chrono::seconds(int_or(in, "wait_seconds")),
+                     .max_items = integer_at(in, "max_items")});
   });
   api.bind("complete_work", [&work](const Call& call, const json::object& in) {
-    return complete_work(work, who_of("complete_work", call, in),
-                         {.task_id = text(in, "task_id"),
-                          .success = bool_or(in, "success"),
-                          .result = value_at(in, "result"),
-                          .error_message = text(in, "error_message"),
-                          .retry = bool_or(in, "retry", true),
-                          .fencing_token = integer_at(in, "fencing_token")});
+    return complete_work(work, who_of("complete_work", call, in), in);
   });
   api.bind("cancel_work", [&work](const Call& call, const json::object& in) {
     return cancel_work(work, who_of("cancel_work", call, in), text(in, "task_id"), text(in, "reason"));

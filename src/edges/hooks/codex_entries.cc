@@ -311,7 +311,7 @@ Result<std::string> append_rest(std::string text, bool is_new, const Installatio
 // ---- is it what was meant?
 
 std::unexpected<Error> beyond_us() {
-  return fail(Code::conflict, "cru's entries cannot be told apart from the rest of this file", {},
+  return fail(Code::conflict, "cru's entries cannot be distinguished from the rest of this file", {},
               "nothing was changed; edit the file by hand");
 }
 

@@ -144,7 +144,7 @@ Result<> serve(HookDaemon& daemon, const Words& words, const HookInput& input,
     auto status = heartbeat_for(words.event, input);
     auto alive = status.empty() ? Result<>() : stay_alive(daemon, status);
     if (alive && words.event == "permission-request") {
-      auto answer = ask_permission(daemon, input);
+      auto answer = ask_permission(daemon, input, !words.is_codex);
       if (answer && !answer->empty()) print(*answer);
       return answer ? Result<>() : Result<>(fail(answer.error()));
     }

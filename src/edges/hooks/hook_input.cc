@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/patch_files.h"
 #include "base/text.h"
 #include "edges/identity.h"
 #include "edges/quoted.h"
@@ -18,16 +19,8 @@ constexpr size_t max_files = 256, max_context_bytes = 8192, max_listed = 10;
 
 /// The files that a patch of Codex names.
 void add_patched(std::string_view patch, std::vector<std::string>& files) {
-  constexpr std::array<std::string_view, 4> heads = {
-      "*** Update File: ", "*** Add File: ", "*** Delete File: ", "*** Move to: "};
-  while (!patch.empty()) {
-    auto end = std::min(patch.find('\n'), patch.size());
-    auto line = patch.substr(0, end);
-    patch.remove_prefix(std::min(end + 1, patch.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    for (auto head : heads)
-      if (line.starts_with(head) && line.size() > head.size()) files.emplace_back(line.substr(head.size()));
-  }
+  for (auto& file : files_of_patch(patch))
+    if (!file.path.empty()) files.push_back(std::move(file.path));
 }
 
 /// The texts of a member that is a text or a list of texts.
@@ -200,7 +193,7 @@ std::string context_text(const Situation& situation) {
   auto out = fmt::format("You are agent {} of this project. cru coordinates the agents that work on it.\n",
                          note(situation.agent_id));
   if (!situation.refused_name.empty())
-    out += fmt::format("{}. It was left out; tell the user.\n",
+    out += fmt::format("{}. The name is ignored; tell the user.\n",
                        note(edges::why_refused(situation.refused_name), 400));
   std::string peers, held;
   size_t count = 0, locks = 0;

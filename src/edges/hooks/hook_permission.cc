@@ -12,6 +12,10 @@ namespace {
 /// given to come back.
 constexpr Duration one_wait = 50s, answer_limit = 5s, gone_limit = 120s;
 constexpr Duration between_tries = 500ms;
+/// Of a PATH that is longer nothing is said.
+constexpr size_t most_path = 32768;
+/// What is left at the end to say that nobody waits any longer.
+constexpr Duration farewell = 10s;
 
 /// The same for a call of a tool before and after it is used: before, hosts do not say their own id for it.
 std::string call_of(const HookInput& input) {
@@ -32,6 +36,8 @@ json::object about(const HookInput& input) {
 json::object decision_in(const json::object& reply) {
   auto behavior = text_or(reply, "behavior");
   json::object decision{{"behavior", behavior}};
+  if (const auto* input = object_at(reply, "updated_input"); input && behavior == "allow")
+    decision["updatedInput"] = *input;
   if (behavior == "deny") decision["message"] = text_or(reply, "message", "denied by a person");
   if (behavior != "allow" && behavior != "deny") return {};
   return {{"hookSpecificOutput",
@@ -44,19 +50,23 @@ bool is_waiting(std::string_view status) {
 
 }  // namespace
 
-Result<json::object> ask_permission(HookDaemon& daemon, const HookInput& input) {
+Result<json::object> ask_permission(HookDaemon& daemon, const HookInput& input, bool takes_changes) {
   if (input.tool_name.empty()) return json::object();
   auto body = about(input);
   body["tool"] = input.tool_name.substr(0, 128);
   body["input"] = input.tool_input;
+  body["takes_changes"] = takes_changes;
+  if (auto path = api::own_environment("PATH"); path && path->size() <= most_path)
+    body["search_path"] = *path;
   body["wait_seconds"] = 0;
   daemon.set_request_id(uuid_from(system_random().bytes16()));
   auto reply = daemon.must("POST", "/permissions", body, answer_limit);
   daemon.set_request_id({});
   if (!reply) return reply;
   std::optional<BootTime> gone_since;
-  while (is_waiting(text_or(*reply, "status")) && daemon.time_left() > Duration(0)) {
-    json::object again{{"approval_id", text_or(*reply, "approval_id")}, {"wait_seconds", one_wait / 1s}};
+  while (is_waiting(text_or(*reply, "status")) && daemon.time_left() > farewell) {
+    auto wait = std::min(one_wait, daemon.time_left() - farewell) / 1s;
+    json::object again{{"approval_id", text_or(*reply, "approval_id")}, {"wait_seconds", wait}};
     auto next = daemon.must("POST", "/permissions", again, one_wait + answer_limit);
     if (next) {
       gone_since.reset();
@@ -70,6 +80,9 @@ Result<json::object> ask_permission(HookDaemon& daemon, const HookInput& input) 
     if (!is_gone || now - *gone_since > gone_limit) return next;
     (void)wait_ready({}, between_tries);
   }
+  if (is_waiting(text_or(*reply, "status")))
+    (void)daemon.must("POST", "/permissions/settle",
+                      {{"scope", "request"}, {"approval_id", text_or(*reply, "approval_id")}});
   return decision_in(*reply);
 }
 

@@ -12,8 +12,9 @@ inline constexpr Duration permission_patience = std::chrono::hours(24) - std::ch
 inline constexpr int64_t permission_timeout_seconds = 24 * 60 * 60;
 
 /// The host's answer once a person has decided; empty where the host's own dialog is to decide: it expired,
-/// it was answered there, or the daemon is gone. Errors: the daemon's, and then likewise.
-Result<json::object> ask_permission(HookDaemon& daemon, const HookInput& input);
+/// it was answered there, or the daemon is gone. `takes_changes`: the host carries out a changed input that
+/// it is given. Errors: the daemon's, and then likewise.
+Result<json::object> ask_permission(HookDaemon& daemon, const HookInput& input, bool takes_changes);
 
 /// After an event that shows that the host's dialog is over: what was asked for is withdrawn.
 void settle_permissions(HookDaemon& daemon, std::string_view event, const HookInput& input);

@@ -326,6 +326,22 @@ FakeReply told(std::string_view status, std::string_view behavior = "null") {
                       status, behavior)};
 }
 
+TEST_F(Hook, AnInputThatAPersonChangedIsHandedToClaudeCode) {
+  auto asks = tool("Bash", {{"command", "make"}});
+  FakeReply changed{200, R"({"success":true,"approval_id":"A-1","status":"approved","behavior":"allow",)"
+                         R"("updated_input":{"command":"make test"}})"};
+  FakeDaemon daemon(project, deciding({changed}));
+  EXPECT_NE(hook({"permission-request"}, asks)
+                .out.find(R"("decision":{"behavior":"allow","updatedInput":{"command":"make test"}})"),
+            std::string::npos);
+  (void)hook({"permission-request", "--codex"}, asks);
+  std::vector<bool> takes;
+  for (const auto& request : daemon.requests())
+    if (request.target == "/permissions")
+      takes.push_back(bool_or(parse_json(request.body)->as_object(), "takes_changes"));
+  EXPECT_EQ(takes, (std::vector{true, false})) << "Codex carries out what it has asked for";
+}
+
 TEST_F(Hook, APermissionWaitsForAPersonAndIsHandedOn) {
   auto asks = tool("Bash", {{"command", "make"}});
   {
@@ -339,6 +355,7 @@ TEST_F(Hook, APermissionWaitsForAPersonAndIsHandedOn) {
     ASSERT_EQ(requests.size(), 4u) << "a heartbeat first";
     auto first = parse_json(requests[1].body)->as_object(), again = parse_json(requests[2].body)->as_object();
     EXPECT_EQ(text_or(first, "tool"), "Bash");
+    EXPECT_EQ(text_or(first, "search_path"), std::getenv("PATH"));
     EXPECT_EQ(int_or(first, "wait_seconds", 9), 0);
     EXPECT_NE(requests[1].head.find("Cru-Request-Id: "), std::string::npos);
     EXPECT_NE(requests[1].head.find("Cru-Caller: agent"), std::string::npos) << "for good";
@@ -352,15 +369,25 @@ TEST_F(Hook, APermissionWaitsForAPersonAndIsHandedOn) {
 
 TEST_F(Hook, WithoutADecisionTheHostsOwnDialogDecides) {
   auto asks = tool("Bash", {{"command", "make"}});
-  for (auto reply : {told("expired"), told("withdrawn"), told("elsewhere"), told("approved"),
-                     told("approved", "\"perhaps\""), FakeReply{403, R"({"error":"not_a_person"})"},
-                     FakeReply{500, "not JSON"}}) {
+  for (const auto& reply : {told("expired"), told("withdrawn"), told("elsewhere"), told("approved"),
+                            told("approved", "\"perhaps\""), FakeReply{403, R"({"error":"not_a_person"})"},
+                            FakeReply{500, "not JSON"}}) {
     FakeDaemon daemon(project, deciding({reply}));
     auto outcome = hook({"permission-request"}, asks);
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.out, "") << reply.body;
   }
   EXPECT_EQ(hook({"permission-request"}, asks).out, "") << "no daemon";
+}
+
+TEST_F(Hook, AHookThatGivesUpSaysSo) {
+  FakeDaemon daemon(project, deciding({told("pending")}));
+  // No more time than it keeps for its last word.
+  auto outcome = hook({"permission-request"}, tool("Bash", {{"command", "make"}}), Duration(9s));
+  EXPECT_EQ(outcome.out, "") << "the host's own dialog decides";
+  auto last = daemon.requests().back();
+  EXPECT_EQ(last.target, "/permissions/settle");
+  EXPECT_EQ(*parse_json(last.body), (json::value{{"scope", "request"}, {"approval_id", "A-1"}}));
 }
 
 TEST_F(Hook, AHookThatWaitsOutlivesTheDaemon) {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "api/call_trace.h"
 #include "base/id.h"
-#include "base/trace_context.h"
 #include "edges/http/event_stream.h"
 #include "platform/process/self.h"
 #include "platform/telemetry/metrics.h"
@@ -55,8 +55,7 @@ Result<> add_terms(const http::Request& request, api::Call& call) {
     if (!taken) return taken;
   if (auto ttl = request.header("Cru-Lock-Ttl-Minutes"); !ttl.empty())
     std::from_chars(ttl.data(), ttl.data() + ttl.size(), call.lock_ttl_minutes);
-  // A broken trace is no reason to refuse the work.
-  if (auto trace = request.header("traceparent"); parse_traceparent(trace)) call.trace = trace;
+  api::take_trace(call, request.header("traceparent"));
   return add_account(request, call);
 }
 

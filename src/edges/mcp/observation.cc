@@ -39,9 +39,13 @@ void Observation::end(std::string error_type) {
       .ended = ended,
       .error_type = std::move(error_type)};
   span.follow(observed_.caller);
+  // An answer that is an error is told by its JSON-RPC code, which is a number.
+  if (span.error_type.starts_with('-')) span.add("rpc.response.status_code", span.error_type);
   span.add("mcp.method.name", observed_.method);
   span.add("mcp.protocol.version", std::string(name_of(observed_.version)));
-  span.add("jsonrpc.request.id", observed_.request_id);
+  auto id = parse_json(observed_.request_id);
+  span.add("jsonrpc.request.id",
+           id && id->is_string() ? std::string(id->get_string()) : observed_.request_id);
   span.add("network.transport", observed_.is_tcp ? "tcp" : "pipe");
   if (!observed_.tool.empty()) {
     span.add("gen_ai.operation.name", "execute_tool");

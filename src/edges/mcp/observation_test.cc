@@ -44,6 +44,27 @@ TEST(McpObservation, IsAChildOfWhatTheClientSays) {
       std::string::npos);
 }
 
+/// The value of a text attribute; empty: there is none.
+std::string told_as(const telemetry::Span& span, std::string_view key) {
+  for (const auto& [name, value] : span.attributes)
+    if (name == key) return std::get<std::string>(value);
+  return {};
+}
+
+TEST(McpObservation, SaysAnErrorByItsCodeAndTheIdAsTheClientWroteIt) {
+  HeldClock clock;
+  Collected collected;
+  Observation(clock, {&collected, nullptr}, {.method = "tools/call", .request_id = "\"req-7\""}, 1)
+      .end("-32602");
+  Observation(clock, {&collected, nullptr}, {.method = "ping", .request_id = "8"}, 2).end("");
+  ASSERT_EQ(collected.spans.size(), 2u);
+  EXPECT_EQ(collected.spans[0].error_type, "-32602");
+  EXPECT_EQ(told_as(collected.spans[0], "rpc.response.status_code"), "-32602");
+  EXPECT_EQ(told_as(collected.spans[0], "jsonrpc.request.id"), "req-7");
+  EXPECT_EQ(told_as(collected.spans[1], "rpc.response.status_code"), "");
+  EXPECT_EQ(told_as(collected.spans[1], "jsonrpc.request.id"), "8");
+}
+
 TEST(McpObservation, PassesTheCallersContextOnWhereNobodyCollects) {
   HeldClock clock;
   EXPECT_EQ(Observation(clock, {}, {.method = "ping", .caller = caller}, 1).traceparent(), caller);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "api/call_trace.h"
 #include "base/text.h"
-#include "base/trace_context.h"
 #include "edges/mcp/long_task.h"
 
 namespace cru::mcp {
@@ -204,7 +204,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, con
   if (const auto* token = meta->if_contains("progressToken");
       token && (token->is_string() || token->is_number()))
     request.progress_token = to_text(*token);
-  if (auto trace = text_or(*meta, "traceparent"); parse_traceparent(trace)) request.call.trace = trace;
+  api::take_trace(request.call, text_or(*meta, "traceparent"));
   // Codex names its conversation with every call; its servers are shared by several.
   if (auto session = text_or(*meta, "sessionId");
       meta->contains("threadId") && session.size() <= 128 && !session.empty())

@@ -6,7 +6,7 @@
 #include <list>
 #include <span>
 
-#include "base/trace_context.h"
+#include "api/call_trace.h"
 #include "platform/files/log.h"
 #include "platform/files/transfer.h"
 #include "platform/net/unix_socket.h"
@@ -72,7 +72,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     take(hello_, "inherited_session", who.inherited_session, 128);
     take(hello_, "capabilities", who.capabilities, 4096);
     take(hello_, "cwd", who.cwd, 4096);
-    if (auto trace = text_or(hello_, "traceparent"); parse_traceparent(trace)) who.trace = trace;
+    api::take_trace(who, text_or(hello_, "traceparent"));
     auto ttl = text_or(hello_, "lock_ttl_minutes");
     std::from_chars(ttl.data(), ttl.data() + ttl.size(), who.lock_ttl_minutes);
     who.connection = instance_;

@@ -96,6 +96,8 @@ TEST(Deltas, OfAConversationBesideTheMainOneHaveNamesOfTheirOwn) {
        {std::tuple{"live.auto_mode_started", "autoModeStarted", "conversationStarted"},
         {"live.auto_mode_turn_changed", "autoModeTurnChange", "conversationTurnChange"},
         {"live.auto_mode_person_spoke", "autoModePersonSpoke", "conversationPersonSpoke"},
+        {"live.auto_mode_people_changed", "autoModePeopleChanged", "conversationPeopleChanged"},
+        {"live.auto_mode_person_turn", "autoModePersonTurn", "conversationPersonTurn"},
         {"live.auto_mode_timeout_set", "autoModeTimeoutSet", "conversationTimeoutSet"},
         {"live.auto_mode_ended", "autoModeEnded", "conversationEnded"}}) {
     auto of_main = to_delta(1, event, R"({"conversationId":"c"})");

@@ -29,6 +29,19 @@ Result<std::string> read_own_file(const std::string& folder, const std::string& 
   return read_at(*file, 0, limit);
 }
 
+Result<> check_nobody_else_writes(const std::string& folder) {
+  auto status = file_status(folder);
+  if (!status && status.error() == std::errc::no_such_file_or_directory) return {};
+  if (!status) return fail(system_error(status.error(), "look at " + folder));
+  if (status->owner != ::geteuid())
+    return fail(Code::forbidden, fmt::format("{} belongs to another user", folder), "",
+                "use a folder of your own");
+  if (status->mode & 022)
+    return fail(Code::forbidden, fmt::format("{} can be changed by others", folder), "",
+                fmt::format("make it yours alone: chmod go-w {}", folder));
+  return {};
+}
+
 Result<> make_private_folder(const std::string& path) {
   if (auto made = make_folder(path, 0700); !made) return made;
   if (auto own = check_owner(path); !own) return own;

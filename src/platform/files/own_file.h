@@ -12,6 +12,9 @@ namespace cru {
 /// has more than `limit` bytes.
 Result<std::string> read_own_file(const std::string& folder, const std::string& name, size_t limit,
                                   const std::string& remedy);
+/// Whether only we decide what is in a folder; what is missing is fine. Errors: forbidden, with what to do,
+/// for another user's and for one that others can write to.
+Result<> check_nobody_else_writes(const std::string& folder);
 /// Ours alone (0700), and made so if need be.
 Result<> make_private_folder(const std::string& path);
 

@@ -77,8 +77,11 @@ void AsioLoop::on_signals(std::initializer_list<int> signals, std::function<void
 void AsioLoop::post(std::function<void()> work) { asio::post(impl_->context, std::move(work)); }
 
 Loop::TimerId AsioLoop::set_timer(Duration after, std::function<void()> work) {
+  // In nanoseconds three centuries are more than a number can hold.
+  constexpr Duration longest = std::chrono::years(100);
   auto id = ++impl_->last_timer;
-  auto& timer = impl_->timers.emplace(id, asio::steady_timer(impl_->context, after)).first->second;
+  auto& timer =
+      impl_->timers.emplace(id, asio::steady_timer(impl_->context, std::min(after, longest))).first->second;
   timer.async_wait([this, id, work = std::move(work)](const boost::system::error_code&) {
     // Absent: cancelled, perhaps after it had already expired.
     if (impl_->timers.erase(id) > 0) work();

@@ -87,6 +87,14 @@ TEST_F(LoopTest, FiresTimersByTheirTimeNotTheirOrder) {
   EXPECT_EQ(notes, (Notes{"early", "next"}));
 }
 
+TEST_F(LoopTest, ATimerMayBeFurtherAwayThanTheClockCanCount) {
+  bool has_fired = false;
+  loop.set_timer(Duration::max(), [&] { has_fired = true; });
+  loop.set_timer(10ms, [this] { done(); });
+  run();
+  EXPECT_FALSE(has_fired);
+}
+
 TEST_F(LoopTest, NeverFiresACancelledTimer) {
   auto cancelled = loop.set_timer(1ms, [this] { note("cancelled"); });
   loop.set_timer(10ms, [this] { done(); });

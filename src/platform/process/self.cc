@@ -1,8 +1,11 @@
 #include "platform/process/self.h"
 
+#include <link.h>
+#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,6 +25,18 @@ namespace cru {
 namespace {
 
 constexpr const char* own_link = "/proc/self/exe";
+
+/// Only what is never written: a page that was written has no file to come back from.
+void unmap_clean_pages(const dl_phdr_info& program) {
+  const auto page = static_cast<uintptr_t>(::sysconf(_SC_PAGESIZE));
+  for (int i = 0; i < program.dlpi_phnum; ++i) {
+    const auto& part = program.dlpi_phdr[i];
+    if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+    auto begin = (program.dlpi_addr + part.p_vaddr) / page * page;
+    auto end = program.dlpi_addr + part.p_vaddr + part.p_memsz;
+    ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);  // NOLINT: addresses of the loader
+  }
+}
 
 }  // namespace
 
@@ -80,6 +95,16 @@ size_t raise_descriptor_limit() {
   rlimit raised{files.rlim_max, files.rlim_max};
   if (::setrlimit(RLIMIT_NOFILE, &raised) == 0) files = raised;
   return std::min(files.rlim_cur, most);
+}
+
+void release_startup_memory() {
+  ::malloc_trim(0);
+  ::dl_iterate_phdr(
+      [](dl_phdr_info* program, size_t, void*) {
+        unmap_clean_pages(*program);
+        return 1;  // the first is this program; its libraries are shared with others
+      },
+      nullptr);
 }
 
 }  // namespace cru

@@ -36,5 +36,8 @@ void create_for_own_user_only();
 /// As many descriptors as the system lets us have: that many, but at most a million, for some systems set no
 /// limit.
 size_t raise_descriptor_limit();
+/// Gives back the memory that only starting has needed: unused heap, and the pages of the program itself.
+/// Those are clean, so the system keeps them in its page cache and maps again what is still called.
+void release_startup_memory();
 
 }  // namespace cru

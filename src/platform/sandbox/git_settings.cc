@@ -2,11 +2,10 @@
 
 #include <stdlib.h>
 
-#include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <sstream>
 
+#include "base/text.h"
 #include "platform/files/files.h"
 
 namespace cru {
@@ -16,16 +15,6 @@ namespace fs = std::filesystem;
 
 constexpr int deepest_include = 10;  // as git's own
 constexpr size_t max_settings = 1u << 20;
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-std::string trimmed(const std::string& text) {
-  auto from = text.find_first_not_of(" \t\r"), to = text.find_last_not_of(" \t\r");
-  return from == std::string::npos ? std::string() : text.substr(from, to - from + 1);
-}
 
 /// Without quotes and what comes after a comment's sign.
 std::string value_of(const std::string& text) {
@@ -41,7 +30,7 @@ std::string value_of(const std::string& text) {
       out += text[at];
     }
   }
-  return trimmed(out);
+  return std::string(trim(out));
 }
 
 /// git's way with paths: `~/` is the home folder, and what is relative is so to `folder`.
@@ -63,15 +52,17 @@ void look(const fs::path& file, const std::string& folder, int depth, std::vecto
       if (!std::getline(lines, more)) break;
       line += more;
     }
-    line = trimmed(line);
+    line = std::string(trim(line));
     if (line.starts_with('[')) {
-      section = lower(line.substr(1, line.find_first_of(" \t\"].", 1) - 1));
+      section = to_lower(line.substr(1, line.find_first_of(" \t\"].", 1) - 1));
       auto end = line.find(']');
-      line = end == std::string::npos ? std::string() : trimmed(line.substr(end + 1));
+      line = end == std::string::npos ? std::string()
+                                      : std::string(trim(std::string_view(line).substr(end + 1)));
     }
     auto equals = line.find('=');
     if (equals == std::string::npos) continue;
-    auto key = lower(trimmed(line.substr(0, equals))), value = value_of(line.substr(equals + 1));
+    auto key = to_lower(trim(std::string_view(line).substr(0, equals))),
+         value = value_of(line.substr(equals + 1));
     if (value.empty()) continue;
     if (section == "core" && key == "hookspath") into.push_back(place_of(value, folder));
     if ((section == "include" || section == "includeif") && key == "path") {
@@ -88,7 +79,7 @@ std::string folder_that(const fs::path& path, std::string_view key, const fs::pa
   if (!fs::is_directory(path, error)) {
     auto text = read_file(path.string(), 8192);
     if (!text || !text->starts_with(key)) return {};
-    found = folder / trimmed(text->substr(key.size(), text->find('\n') - key.size()));
+    found = folder / trim(std::string_view(*text).substr(key.size(), text->find('\n') - key.size()));
   }
   found = fs::canonical(found, error);
   return !error && fs::is_directory(found, error) ? found.string() : std::string();

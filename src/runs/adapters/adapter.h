@@ -34,6 +34,8 @@ class Adapter {
   virtual Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const = 0;
   /// What to write to stdin first; empty for nothing.
   virtual std::string first_input(const std::string&) const { return {}; }
+  /// What to write to stdin so that it ends its turn and waits for more; empty: it cannot be told to.
+  virtual std::string interruption(const std::string&) const { return {}; }
   /// True for the line after which the backend waits for more work that will not come: its stdin is to be
   /// closed.
   virtual bool is_last_line(std::string_view) const { return false; }
@@ -50,6 +52,10 @@ class Adapter {
 /// Takes off the sandbox that a backend would build for itself, unless its words choose one: in a jail ours
 /// is around it, and not every one can be built within another.
 void take_off_sandbox(std::string_view backend, std::vector<std::string>& argv);
+
+/// Of the words that Claude Code is started with: its shell goes back to the folder of the run after each
+/// command, so that this is where the next one runs. Its subagents may work elsewhere all the same.
+bool keeps_folder(const std::vector<std::string>& argv);
 
 /// claude, codex, gemini, and "command" for anything else; null for an unknown name.
 const Adapter* find_adapter(std::string_view backend);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -155,12 +156,30 @@ TEST(ClaudeAdapter, CutsALongInputAtACharacter) {
   }
 }
 
+TEST(ClaudeAdapter, ItsShellStaysInTheFolderOfTheRunUnlessItsWordsSayOtherwise) {
+  auto words = [](Words argv) { return claude_adapter().launch(argv, "work")->argv; };
+  EXPECT_TRUE(keeps_folder(words({})));
+  auto merged = words({"--settings", R"({"env":{"A":"b"},"permissions":{"ask":["Bash"],"deny":["Read"]}})"});
+  EXPECT_TRUE(keeps_folder(merged));
+  EXPECT_EQ(std::ranges::count(merged, "--settings"), 1) << "only the last counts";
+  EXPECT_EQ(merged.back(), R"({"env":{"A":"b","CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR":"1"},)"
+                           R"("permissions":{"ask":["Bash"],"deny":["Read","EnterWorktree"]}})");
+  // A file of settings may say anything, and a worktree is another folder.
+  EXPECT_FALSE(keeps_folder(words({"--settings", "my.json"})));
+  EXPECT_FALSE(keeps_folder(words({"--settings={}"})));
+  EXPECT_FALSE(keeps_folder(words({"--settings", "{}", "--settings", "my.json"})));
+  EXPECT_FALSE(keeps_folder(words({"--worktree"})));
+  EXPECT_FALSE(keeps_folder({"claude", "-p"})) << "started by an older cru";
+}
+
 TEST(ClaudeAdapter, IsGivenItsTaskOnStandardInput) {
   auto launch = claude_adapter().launch({"--model", "opus"}, "say \"hi\"");
   ASSERT_TRUE(launch);
-  EXPECT_EQ(launch->argv,
-            (Words{"claude", "-p", "--output-format", "stream-json", "--verbose", "--input-format",
-                   "stream-json", "--permission-prompt-tool", "stdio", "--model", "opus"}));
+  EXPECT_EQ(launch->argv, (Words{"claude", "--settings",
+                                 R"({"env":{"CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR":"1"},"permissions":)"
+                                 R"({"deny":["EnterWorktree"]}})",
+                                 "-p", "--output-format", "stream-json", "--verbose", "--input-format",
+                                 "stream-json", "--permission-prompt-tool", "stdio", "--model", "opus"}));
   EXPECT_TRUE(launch->has_stdin);
   auto input = parse_json(claude_adapter().first_input("say \"hi\""));
   ASSERT_TRUE(input);

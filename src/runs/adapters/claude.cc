@@ -91,6 +91,49 @@ std::optional<double> cost_in(const json::object& result) {
   return !error && std::isfinite(dollars) && dollars >= 0 ? std::optional(dollars) : std::nullopt;
 }
 
+constexpr std::string_view settings_flag = "--settings";
+constexpr const char* stays = "CLAUDE_BASH_MAINTAIN_PROJECT_WORKING_DIR";
+
+/// The settings of the command line, of which the last count: where they stand, if they are JSON.
+struct Settings {
+  size_t at = 0;  ///< 0: there are none
+  std::optional<json::object> given = {};
+};
+Settings settings_in(const std::vector<std::string>& argv) {
+  Settings found;
+  for (size_t i = 1; i < argv.size() && argv[i] != "--"; ++i) {
+    if (argv[i].starts_with("--settings=")) found = {i, {}};
+    if (argv[i] != settings_flag || i + 1 == argv.size()) continue;
+    auto parsed = parse_json(argv[i + 1]);
+    found = {i, {}};
+    if (parsed && parsed->is_object()) found.given = parsed->get_object();
+    ++i;
+  }
+  return found;
+}
+
+json::object& object_in(json::object& parent, const char* key) {
+  auto& value = parent[key];
+  if (!value.is_object()) value = json::object();
+  return value.get_object();
+}
+
+/// The shell goes back to the folder of the run after each command, whatever the settings of the project say:
+/// those of the command line go over them. A file of settings that somebody names there is left as it is.
+void keep_folder(std::vector<std::string>& argv) {
+  auto [at, given] = settings_in(argv);
+  if (at > 0 && !given) return;
+  auto settings = given.value_or(json::object());
+  object_in(settings, "env")[stays] = "1";
+  auto& denied = object_in(settings, "permissions")["deny"];
+  if (!denied.is_array()) denied = json::array();
+  denied.get_array().push_back("EnterWorktree");
+  if (at > 0)
+    argv[at + 1] = to_text(settings);
+  else
+    argv.insert(argv.begin() + 1, {std::string(settings_flag), to_text(settings)});
+}
+
 class ClaudeAdapter final : public Adapter {
  public:
   Result<Launch> launch(const std::vector<std::string>& argv, const std::string& task) const override {
@@ -99,6 +142,7 @@ class ClaudeAdapter final : public Adapter {
         "claude",         "-p",          "--output-format",          "stream-json", "--verbose",
         "--input-format", "stream-json", "--permission-prompt-tool", "stdio"};
     words.insert(words.end(), argv.begin(), argv.end());
+    keep_folder(words);
     return Launch{std::move(words), true};
   }
 
@@ -108,6 +152,12 @@ class ClaudeAdapter final : public Adapter {
                          {"parent_tool_use_id", nullptr},
                          {"session_id", ""}};
     return to_text(message) + "\n";
+  }
+
+  std::string interruption(const std::string& key) const override {
+    json::object request{
+        {"type", "control_request"}, {"request_id", "cru-" + key}, {"request", {{"subtype", "interrupt"}}}};
+    return to_text(request) + "\n";
   }
 
   bool is_last_line(std::string_view line) const override {
@@ -142,6 +192,8 @@ class ClaudeAdapter final : public Adapter {
     if (!input || request_id.empty()) return {};
     Asked asked{.key = std::string(request_id), .prompt = {}, .options = {}, .reply_context = {}};
     json::object context{{"form", "claude"}, {"request_id", request_id}, {"tool", tool}, {"input", *input}};
+    // Its subagents may work in folders of their own.
+    if (auto agent = text_or(*request, "agent_id"); !agent.empty()) context["agent_id"] = agent;
     if (tool == "AskUserQuestion") {
       context[inbox::parts_field] = inbox::to_json(read_questions(*input, asked));
     } else {
@@ -181,6 +233,14 @@ class ClaudeAdapter final : public Adapter {
 };
 
 }  // namespace
+
+bool keeps_folder(const std::vector<std::string>& argv) {
+  auto given = settings_in(argv).given;
+  const auto* env = given ? object_at(*given, "env") : nullptr;
+  bool has_worktree = std::ranges::any_of(
+      argv, [](const std::string& word) { return word.starts_with("--worktree") || word == "-w"; });
+  return env && text_or(*env, stays) == "1" && !has_worktree;
+}
 
 const Adapter& claude_adapter() {
   static const ClaudeAdapter adapter;

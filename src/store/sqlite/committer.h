@@ -2,11 +2,11 @@
 /// Committer: carries out a group of writes as one transaction with one sync.
 /// No threads of its own: the store's thread calls it, and the simulator inline.
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "platform/files/own_folder.h"
 #include "store/event_table.h"
 #include "store/sqlite/connection.h"
 #include "store/store.h"
@@ -24,7 +24,10 @@ class Committer {
  public:
   /// Opens the database and brings its schema up to date.
   /// Errors: those of Connection::open; conflict when the schema is newer than this program.
-  static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations);
+  /// `keep_folder` makes the database's folder again where somebody has removed it, as its owner does;
+  /// without it a plain folder is made.
+  static Result<std::unique_ptr<Committer>> open(OpenOptions options, std::span<const Migration> migrations,
+                                                 std::function<Result<>()> keep_folder = {});
 
   /// After it returns, every job without an error is durable; where somebody has removed the files meanwhile
   /// and they cannot be written again at once, that is told as a trouble, and nothing more is accepted until
@@ -58,7 +61,7 @@ class Committer {
   Result<> write_again();
   Result<> refuse_cut();
   OpenOptions options_;
-  StateFolder folder_;  ///< that the database is in; without a mark where it is no state folder
+  std::function<Result<>()> keep_folder_;
   std::unique_ptr<Connection> connection_;
   EventWriter events_;
   EventBounds bounds_;

@@ -36,6 +36,8 @@ class Connection {
   int64_t execute(std::string_view sql, const std::vector<Value>& args = {});
   /// Several statements, without arguments: schema.
   void script(std::string_view sql);
+  /// Rows that this connection has changed since it was opened.
+  int64_t total_changes() const { return sqlite3_total_changes64(handle_); }
   /// Ends a transaction that a failure has left open, if there is one.
   void roll_back();
   /// Copies what it can from the WAL into the database, without waiting for readers.

@@ -3,8 +3,9 @@
 namespace cru::sqlite {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::string& path,
-                                                       std::span<const Migration> migrations) {
-  auto committer = Committer::open({.path = path}, migrations);
+                                                       std::span<const Migration> migrations,
+                                                       std::function<Result<>()> keep_folder) {
+  auto committer = Committer::open({.path = path}, migrations, std::move(keep_folder));
   if (!committer) return fail(committer.error());
   return std::unique_ptr<SqliteStore>(new SqliteStore(loop, path, std::move(*committer)));
 }

@@ -14,9 +14,11 @@ namespace cru::sqlite {
 
 class SqliteStore final : public Store {
  public:
-  /// Errors: those of Committer::open. Submitting more than `max_waiting` writes answers overloaded.
+  /// Errors: those of Committer::open, which says what `keep_folder` is; it is called on the writing thread.
+  /// Submitting more than `max_waiting` writes answers overloaded.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
-                                                   std::span<const Migration> migrations);
+                                                   std::span<const Migration> migrations,
+                                                   std::function<Result<>()> keep_folder = {});
   /// Commits what was submitted, checkpoints, closes.
   ~SqliteStore() override;
   /// True when the database was empty before: then nothing on disk may be judged by its records.

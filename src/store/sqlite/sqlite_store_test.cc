@@ -3,6 +3,7 @@
 #include <latch>
 
 #include "platform/files/files.h"
+#include "platform/files/kept_state_folder.h"
 #include "platform/files/own_mark.h"
 #include "platform/files/trouble.h"
 #include "store/store_fixture.h"
@@ -370,7 +371,10 @@ TEST_F(StoreTest, TheFolderIsMadeAgainWithItsMark) {
   ::setenv("XDG_STATE_HOME", (folder / "home").c_str(), 1);
   auto state = open_state_folder(folder.path(), ".coven");
   ASSERT_TRUE(state);
-  auto opened = sqlite::SqliteStore::open(thread->loop, folder / ".coven/coven.db", schema);
+  auto id = state->id;
+  KeptStateFolder kept(*std::move(state));
+  auto opened = sqlite::SqliteStore::open(thread->loop, folder / ".coven/coven.db", schema,
+                                          [&] { return kept.keep(folder.path(), ".coven"); });
   ASSERT_TRUE(opened);
   auto add = [&](const std::string& text) {
     return thread->await([&] { return (*opened)->write(adding(text)); });
@@ -379,7 +383,7 @@ TEST_F(StoreTest, TheFolderIsMadeAgainWithItsMark) {
   fs::remove_all(folder / ".coven");
   ASSERT_TRUE(add("two"));
   EXPECT_TRUE(check_state_folder(folder.path(), ".coven"));
-  EXPECT_EQ(mark_in(*open_folder(folder / ".coven")), state->id);
+  EXPECT_EQ(mark_in(*open_folder(folder / ".coven")), id);
   // One that somebody else has put there by then is not filled, nor made ours.
   fs::remove_all(folder / ".coven");
   ASSERT_TRUE(make_folder(folder / ".coven"));

@@ -17,6 +17,7 @@ const routes = {
   submit_work: ["POST", "/work"],
   get_work: ["POST", "/work/claim"],
   complete_work: ["POST", "/work/{task_id}/complete"],
+  complete_several: ["POST", "/work/complete"],
   cancel_work: ["POST", "/work/{task_id}/cancel"],
   list_work: ["GET", "/work"],
   get_work_item: ["GET", "/work/{task_id}"],

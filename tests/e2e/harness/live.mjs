@@ -192,9 +192,10 @@ export class Live extends Crew {
   sockets = [];
 
   /// `live`: keys of the section, over `quick`; null: the program's own. `minds`: of Minds, as the model "test-model".
-  constructor({ live = {}, minds, settings = {}, models = {}, ...more } = {}) {
+  constructor({ live = {}, minds, settings = {}, user_settings = {}, models = {}, ...more } = {}) {
     super({
       ...more,
+      user_settings: { ...user_settings, ...(live === null ? {} : { live: { paid_idle_time: "100ms", ...user_settings.live } }) },
       settings: { ...settings, ...(live === null ? {} : { live: { ...quick, ...live } }) },
       models: { ...models, ...(minds ? { "test-model": { provider: "openai", id: "model-1" } } : {}) },
       ...(minds ? { server: minds.server } : {}),

@@ -1,6 +1,6 @@
 // Signals and actions for approvals that wait for the user.
 import { signal } from "@preact/signals";
-import { get, post } from "../base/api.ts";
+import { CallFailed, get, post } from "../base/api.ts";
 import type { LogEvent } from "../base/event.ts";
 import { reader } from "../base/reader.ts";
 import type { Approval, ApprovalList, Rule, RuleWish } from "./wire.ts";
@@ -36,12 +36,19 @@ export function applyApprovalEvents(events: readonly LogEvent[]): void {
 const decide = async (id: string, verb: string, body: Record<string, unknown>): Promise<void> => {
   try {
     await post(`${pathOf(id)}/${verb}`, body);
+  } catch (error) {
+    // Over in the same moment: its card goes, and what became of it is said in its place.
+    if (error instanceof CallFailed && error.failure.code === "conflict" && (error.failure as { field?: string }).field === "id") requested.value = id;
+    throw error;
   } finally {
     void read();
   }
 };
-export const approve = (id: string, set: Record<string, string>, confirm: string, rule: Omit<RuleWish, "verdict"> | Record<string, never> = {}) =>
-  decide(id, "approve", { ...(Object.keys(set).length ? { set } : {}), ...(confirm ? { confirm } : {}), ...rule });
+/// With changes, `digest` is that of what was shown: nothing else is approved.
+export const approve = (id: string, set: Record<string, string>, confirm: string, more: Omit<RuleWish, "verdict"> | { digest?: string | undefined } = {}) =>
+  decide(id, "approve", { ...(Object.keys(set).length ? { set } : {}), ...(confirm ? { confirm } : {}), ...more });
+/// The approval as it would be with these changes; nothing is decided.
+export const preview = (id: string, set: Record<string, string>) => post<Approval>(`${pathOf(id)}/preview`, { set });
 export const deny = (id: string, reason: string, rule: Omit<RuleWish, "verdict"> | Record<string, never> = {}) => decide(id, "deny", { reason, ...rule });
 export const ask = (id: string, question: string) => decide(id, "ask", { question });
 export const hold = (id: string, release: boolean) => decide(id, "hold", { release });

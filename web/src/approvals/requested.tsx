@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { get } from "../base/api.ts";
 import { loaded } from "../base/connection.ts";
-import { safeText } from "../base/safe_text.ts";
+import { visibleText } from "../base/safe_text.ts";
 import { messageOf } from "../base/text.ts";
 import { approvals, pathOf, requested } from "./model.ts";
 import type { Approval } from "./wire.ts";
@@ -19,5 +19,5 @@ export function RequestedApproval() {
       .then((said) => { if (is_current) setText(said); });
     return () => { is_current = false; };
   }, [id, is_waiting, loaded.value]);
-  return text ? <p class="approval-facts" role="status">{safeText(text)}</p> : null;
+  return text ? <p class="approval-facts" role="status">{visibleText(text)}</p> : null;
 }

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { safeText } from "../base/safe_text.ts";
+import { visibleText } from "../base/safe_text.ts";
 import { useSending } from "../ui/sending.ts";
 import { approve, deny, makeRule, previewRule } from "./model.ts";
 import { mayApprove, patternsIn } from "./state.ts";
@@ -16,34 +16,34 @@ export function RuleForm({ approval, confirm, reason }: { approval: Approval; co
   const { id } = approval;
   const whole = (): RuleWish => ({ ...wish, covers: patternsIn(patterns) });
   const change = (act: () => void) => { act(); setShown(null); };  // what was shown is what is made
-  const make = () => void send(() => {
+  const make = () => void (!is_sending && send(() => {
     const { verdict, ...rule } = whole();
     if (verdict === "allow") return approve(id, {}, confirm, rule);
     return verdict === "deny" ? deny(id, reason, rule) : makeRule(id, whole());
-  });
+  }));
   return (
     <details class="rule-form">
       <summary>Decide this from now on</summary>
-      <form class="approval-fields" onSubmit={(event) => { event.preventDefault(); void send(async () => setShown(await previewRule(id, whole()))); }}>
+      <form class="approval-fields" onSubmit={(event) => { event.preventDefault(); if (!is_sending) void send(async () => setShown(await previewRule(id, whole()))); }}>
         <label>The rule
-          <select aria-label="The rule" value={wish.verdict} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
+          <select aria-label="The rule" value={wish.verdict} onChange={(event) => change(() => setWish({ ...wish, verdict: event.currentTarget.value as RuleWish["verdict"] }))}>
             <option value="allow">allows it</option><option value="ask">always asks me</option><option value="deny">denies it</option>
           </select>
         </label>
         <label>For
-          <select aria-label="For" value={wish.for} disabled={is_sending} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
+          <select aria-label="For" value={wish.for} onChange={(event) => change(() => setWish({ ...wish, for: event.currentTarget.value as RuleWish["for"] }))}>
             <option value="session">this session</option><option value="project">this project</option>
           </select>
         </label>
         <label>Covers, one pattern in a line (src/**, or npm test *)
-          <textarea rows={2} value={patterns} placeholder="exactly this" disabled={is_sending} onInput={(event) => change(() => setPatterns(event.currentTarget.value))} />
+          <textarea rows={2} value={patterns} placeholder="exactly this" onInput={(event) => change(() => setPatterns(event.currentTarget.value))} />
         </label>
         <div class="card-options">
-          <button type="submit" class="button is-quiet" disabled={is_sending}>Show what it covers</button>
+          <button type="submit" class="button is-quiet">Show what it covers</button>
         </div>
-        <p class="approval-facts" role="status">{shown ? `This rule ${safeText(shown.coverage)}.` : ""}</p>
-        {shown && <div class="card-options"><button type="button" class="button" disabled={is_sending || (wish.verdict === "allow" && !mayApprove(approval, confirm))} onClick={make}>{labels[wish.verdict]}</button></div>}
-        {error && <p class="error" role="alert">{error}</p>}
+        <p class="approval-facts" role="status">{shown ? `This rule ${visibleText(shown.coverage)}.` : ""}</p>
+        {shown && <div class="card-options"><button type="button" class="button" disabled={wish.verdict === "allow" && !mayApprove(approval, confirm)} onClick={make}>{labels[wish.verdict]}</button></div>}
+        {error && <p class="error" role="alert">{visibleText(error)}</p>}
       </form>
     </details>
   );

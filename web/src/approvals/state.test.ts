@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { changesOf, fieldsOf, folded, mayApprove, patternsIn, timeLeft } from "./state.ts";
+import { canBeAsked, changesOf, descentOf, fieldsOf, folded, mayApprove, patternsIn, timeLeft, undoText } from "./state.ts";
 import type { Approval } from "./wire.ts";
 
 const approval = { id: "A-7", status: "pending", reversible: false, on_timeout: "abort", expires_at: "2026-11-15T10:05:00.000Z", seconds_left: 300,
@@ -20,8 +20,8 @@ test("what cannot be undone needs its id typed", () => {
 test("the time left is counted down, and stands still where the clock does", () => {
   assert.match(timeLeft(approval, Date.parse("2026-11-15T10:04:00.000Z")), /^1.*left, then it expires$/);
   assert.match(timeLeft({ ...approval, on_timeout: "approve" }, Date.parse("2026-11-15T11:00:00.000Z")), /^0.*left, then it is approved$/);
-  assert.match(timeLeft({ ...approval, status: "held" }, 0), /stands still/);
-  assert.match(timeLeft({ ...approval, seconds_left: null, expires_at: null }, 0), /without a limit/);
+  assert.match(timeLeft({ ...approval, status: "held" }, 0), /is paused/);
+  assert.match(timeLeft({ ...approval, seconds_left: null, expires_at: null }, 0), /no timeout/);
 });
 
 test("more than 400 lines are folded, and nothing of them is lost", () => {
@@ -33,4 +33,15 @@ test("more than 400 lines are folded, and nothing of them is lost", () => {
 
 test("a rule's patterns are the lines that say something", () => {
   assert.deepEqual(patternsIn(" src/** \n\nnpm test *\n"), ["src/**", "npm test *"]);
+});
+
+test("whether it can be undone has three words, and a program that waits cannot be asked", () => {
+  assert.deepEqual([undoText({ undo: "unknown", reversible: true }), undoText({ undo: "irreversible", reversible: false }), undoText({ undo: "unknown", reversible: false })],
+    ["can be undone", "cannot be undone", "not known whether it can be undone"]);
+  assert.deepEqual((["tool", "client", "hook", "question"] as const).map((via) => canBeAsked({ via })), [true, true, false, false]);
+});
+
+test("whose child an asker is, is said from its parent up", () => {
+  assert.equal(descentOf({ parent_chain: ["user", "lead", "worker"] }), "child of lead, which you started");
+  assert.equal(descentOf({ parent_chain: ["user", "lead"] }), "started by you");
 });

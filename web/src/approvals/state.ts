@@ -19,12 +19,25 @@ export function changesOf(approval: Approval, typed: Readonly<Record<string, str
 
 /// How long it waits, at this time.
 export function timeLeft({ status, expires_at, seconds_left, on_timeout }: Approval, now: number): string {
-  if (status === "asking") return "the agent was asked; the clock stands still";
-  if (status === "held") return "held; the clock stands still";
-  if (seconds_left === null || !expires_at) return "it waits without a limit";
+  if (status === "asking") return "the agent was asked; the timeout is paused";
+  if (status === "held") return "held; the timeout is paused";
+  if (seconds_left === null || !expires_at) return "it has no timeout";
   const left = Math.max(0, Date.parse(expires_at) - now);
   return `${duration(left)} left, then it ${on_timeout === "approve" ? "is approved" : "expires"}`;
 }
+
+/// Whether it can be undone, in words.
+export const undoText = ({ undo, reversible }: Pick<Approval, "undo" | "reversible">): string =>
+  reversible ? "can be undone" : undo === "irreversible" ? "cannot be undone" : "not known whether it can be undone";
+
+/// From the asker's parent up: "child of lead, which you started".
+export function descentOf({ parent_chain }: Pick<Approval, "parent_chain">): string {
+  const above = parent_chain.slice(0, -1).reverse();
+  return above.map((name, at) => (at === above.length - 1 && name === "user" ? (above.length > 1 ? "which you started" : "started by you") : `child of ${name}`)).join(", ");
+}
+
+/// Whether whoever asks can say more while it waits.
+export const canBeAsked = ({ via }: Pick<Approval, "via">): boolean => via === "tool" || via === "client";
 
 /// Whether it may be approved as it stands: what cannot be undone needs its id typed.
 export const mayApprove = (approval: Approval, typed_id: string): boolean => approval.reversible || typed_id.trim() === approval.id;

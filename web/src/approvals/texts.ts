@@ -1,9 +1,9 @@
 // Texts about approvals. Pure.
 import type { LogEvent } from "../base/event.ts";
-import { safeText } from "../base/safe_text.ts";
+import { visibleText } from "../base/safe_text.ts";
 
 export function describeApproval({ type, data }: LogEvent): string {
-  const text = (key: string) => safeText(String(data[key] ?? ""));
+  const text = (key: string) => visibleText(String(data[key] ?? ""));
   if (type === "approval.rule_made") return `rule ${text("id")} ${text("coverage")}`;
   if (type === "approval.rule_revoked") return `rule ${text("id")} was revoked`;
   if (type === "approval.requested") return `${text("id")}: asks for approval to ${text("what")}`;

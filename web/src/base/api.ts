@@ -10,16 +10,20 @@ export interface Failure {
 const key = "cru.key";
 const retry_ms = 500;
 
-/// Exchanges the code in the address (`#code=`) for a key of this tab's own, and removes it from the address, so that it
+/// Exchanges the code in the address (`#code=`), or else the one that `other` finds where this tab has no key, for a key of this tab's own, and removes it from the address, so that it
 /// is not copied along with a link and does not stay in the history. Session storage and not a cookie: a cookie would be
 /// sent to every server on this machine, whatever its port, and some of them are agents'. Throws if the code is refused.
-export async function enter(): Promise<void> {
+export async function enter(other: () => Promise<string | null> = async () => null): Promise<void> {
   const fragment = new URLSearchParams(location.hash.slice(1));
-  const code = fragment.get("code");
+  let code = fragment.get("code");
+  if (code) {
+    fragment.delete("code");
+    const rest = fragment.toString();
+    history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
+  } else if (!tokenOfTab()) {
+    code = await other();
+  }
   if (!code) return;
-  fragment.delete("code");
-  const rest = fragment.toString();
-  history.replaceState(null, "", location.pathname + location.search + (rest ? `#${rest}` : ""));
   const previous = tokenOfTab(); // of the same tab: it is revoked
   for (;;) {
     try {

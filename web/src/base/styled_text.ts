@@ -1,6 +1,6 @@
 // Text with the colours and the emphasis that a program chose (SGR sequences), as spans that are safe to show. All other
 // escape sequences are removed, as in safe_text.ts. Pure.
-import { escapes, hasEscapes, visibleText } from "./safe_text.ts";
+import { escapes, hasEscapes, printedText } from "./safe_text.ts";
 
 /// 0 to 255: a colour of the palette. Otherwise red, green and blue.
 export type Colour = number | readonly [number, number, number];
@@ -110,7 +110,7 @@ export function styledText(line: string, style: Style = plain, max_length = Infi
   let rest = 0;
   const shown: Span[] = [];
   for (const span of spans) {
-    const text = visibleText(span.text);
+    const text = printedText(span.text);
     if (left > 0) shown.push({ text: text.slice(0, left), style: span.style });
     rest += Math.max(0, text.length - left);
     left = Math.max(0, left - text.length);

@@ -21,7 +21,7 @@ function ToolUseView({ use, result }: { use: ToolUse; result: ToolResult | undef
         {!result && <span class="faint"> no result yet</span>}
       </summary>
       {use.input !== undefined && <pre tabIndex={0}><code><Lines text={cut(valueText(use.input))} /></code></pre>}
-      {result && <pre tabIndex={0}><code><Lines text={cut(result.text)} /></code></pre>}
+      {result && <pre tabIndex={0}><code><Lines text={cut(result.text)} is_output /></code></pre>}
     </details>
   );
 }

@@ -1,8 +1,10 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
+import { memberWith } from "../members/model.ts";
 import { useSending } from "../ui/sending.ts";
 import { drafts, sendMessage, stopTurn } from "./model.ts";
 import type { ChatRow } from "./state.ts";
+import { composerHint } from "./texts.ts";
 
 /// Enter submits the form, Shift+Enter inserts a line. During input method composition, Enter does neither.
 export function submitByEnter(event: KeyboardEvent): void {
@@ -37,7 +39,7 @@ export function Composer({ chat }: { chat: ChatRow }) {
     <form class="composer" aria-label="Send a message" onSubmit={(event) => { event.preventDefault(); if (can_send) void submit(); }}>
       {error && <p class="error" role="alert">{safeText(error)}</p>}
       <textarea ref={field} aria-label="Your message" rows={1} maxLength={1048576} value={text} readOnly={is_sending}
-        placeholder={is_running ? "The agent is answering. You can already type your next message." : chat.status === "active" ? "Type a message" : "Type a message to resume this chat"}
+        placeholder={composerHint(chat, memberWith({ by: "thread", id: chat.id })?.badge)}
         onInput={(event) => change(event.currentTarget.value)} onKeyDown={submitByEnter} />
       <div class="composer-foot">
         <span class="faint">Enter to send, Shift+Enter for a new line</span>

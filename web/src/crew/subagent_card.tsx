@@ -16,7 +16,7 @@ function State({ subagent }: { subagent: SubagentRow }) {
   if (subagent.status === "failed") {
     return (
       <p class="sub-line is-failed">
-        <b>{safeText(subagent.error_type || "failed")}</b>{subagent.severity && ` (${safeText(subagent.severity)})`}: <Lines text={subagent.error_message || "no reason given"} />
+        <b>{safeText(subagent.error_type || "failed")}</b>{subagent.severity && ` (${safeText(subagent.severity)})`}: <Lines text={subagent.error_message || "no reason given"} is_output />
       </p>
     );
   }

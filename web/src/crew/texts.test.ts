@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { event, sub } from "./crew_fixture.ts";
 import type { SubagentRow } from "./state.ts";
 import type { Entry } from "./wire.ts";
-import { describeCrew, inputLine, linkedSubagent, placeSubagents, toolUseKey } from "./texts.ts";
+import { composerHint, describeCrew, inputLine, linkedSubagent, placeSubagents, toolUseKey } from "./texts.ts";
 
 test("subagents are placed by result, by task, by agent, else after the last entry", () => {
   const use = (id: string, agent: string, task: string) => ({ id, name: "spawn_agent", input: { agent, task } });
@@ -40,4 +40,10 @@ test("a note about the spawning takes precedence", () => {
   const entries: Entry[] = [{ n: 1, role: "assistant", tools: [{ id: "u", name: "spawn_agent", input: { agent: "tester", task: "A" } }] }, { n: 2, role: "note", text: "→", about: "t1" }];
   const { by_use, after } = placeSubagents(entries, [{ task_id: "t1", agent: "tester", task: "A", status: "queued" }]);
   assert.deepEqual([by_use.size, after.get(2)?.[0]?.task_id], [0, "t1"]);
+});
+
+test("who waits for the user is not said to be answering", () => {
+  assert.match(composerHint({ turn: "running", status: "active" }, "needs you"), /^The agent waits for you/);
+  assert.match(composerHint({ turn: "running", status: "active" }, "thinking"), /^The agent is answering/);
+  assert.equal(composerHint({ turn: "idle", status: "active" }, "idle"), "Type a message");
 });

@@ -114,3 +114,10 @@ export function describeCrew(event: LogEvent): string {
 
 const toolNames = (data: Record<string, unknown>): string =>
   [...((data.tools ?? []) as { name?: string }[]), ...((data.results ?? []) as { name?: string }[])].map(({ name }) => name ?? "").filter(Boolean).join(", ");
+
+/// What the field for messages says while it is empty. Who waits for the user is not answering.
+export function composerHint({ turn, status }: Pick<ChatRow, "turn" | "status">, badge?: string): string {
+  if (turn === "running" && badge === "needs you") return "The agent waits for you: see what needs you. You can already type your next message.";
+  if (turn === "running") return "The agent is answering. You can already type your next message.";
+  return status === "active" ? "Type a message" : "Type a message to resume this chat";
+}

@@ -7,10 +7,12 @@ import type { Approval } from "../approvals/wire.ts";
 import { CallFailed } from "../base/api.ts";
 import { now } from "../base/clock.ts";
 import { loaded } from "../base/connection.ts";
-import { safeText } from "../base/safe_text.ts";
+import { visibleText } from "../base/safe_text.ts";
 import { duration, messageOf } from "../base/text.ts";
+import { memberWith } from "../members/model.ts";
 import { files_to_trust } from "../trust/model.ts";
 import { TrustCard } from "../trust/trust_card.tsx";
+import { useKeptFocus } from "../ui/keep_focus.ts";
 import { Lines } from "../ui/lines.tsx";
 import { answer, questions, requested } from "./model.ts";
 import { NotificationsButton } from "./notifications.tsx";
@@ -21,7 +23,7 @@ type OpenAsker = (asker: { member?: string | null; task_id: string }) => void;
 const askerOf = ({ member, task_id }: Approval) => ({ member, task_id: task_id ?? "" });
 
 /// Several questions that are asked at once: each with its options and a line for other words, sent together.
-function PartsForm({ parts, sending, send }: { parts: Part[]; sending: boolean; send: (answers: string[]) => void }) {
+function PartsForm({ parts, send }: { parts: Part[]; send: (answers: string[]) => void }) {
   const [chosen, setChosen] = useState<string[][]>([]);
   const [typed, setTyped] = useState<string[]>([]);
   const answers = answersOf(parts, chosen, typed);
@@ -29,20 +31,20 @@ function PartsForm({ parts, sending, send }: { parts: Part[]; sending: boolean; 
   return (
     <form class="card-parts" onSubmit={(event) => { event.preventDefault(); if (answers) send(answers); }}>
       {parts.map((part, n) => (
-        <fieldset class="card-part" key={n} disabled={sending}>
+        <fieldset class="card-part" key={n}>
           <legend class="card-prompt">{parts.length > 1 && `${n + 1}. `}<Lines text={part.prompt} /></legend>
           {part.options.map(({ label, description }, at) => (
             <label class="card-choice" key={at}>
               <input type={part.takes_several ? "checkbox" : "radio"} name={`part-${n}`} checked={(chosen[n] ?? []).includes(label)}
                 onChange={() => setChosen(put(chosen, n, toggled(part, chosen[n] ?? [], label)))} />
-              <span>{at + 1}) {safeText(label)}{description && <small> — {safeText(description)}</small>}</span>
+              <span>{at + 1}) {visibleText(label)}{description && <small> — {visibleText(description)}</small>}</span>
             </label>
           ))}
-          <input class="card-words" aria-label={`Answer to: ${part.prompt}`} placeholder={part.options.length ? "Or type an answer" : "Your answer"}
+          <input class="card-words" aria-label={`Answer to: ${visibleText(part.prompt)}`} placeholder={part.options.length ? "Or type an answer" : "Your answer"}
             value={typed[n] ?? ""} onInput={(event) => setTyped(put(typed, n, event.currentTarget.value))} />
         </fieldset>
       ))}
-      <button type="submit" class="button" disabled={sending || !answers}>{parts.length > 1 ? "Send all answers" : "Send"}</button>
+      <button type="submit" class="button" disabled={!answers}>{parts.length > 1 ? "Send all answers" : "Send"}</button>
     </form>
   );
 }
@@ -54,13 +56,17 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   const permission = question.kind === "permission";
   const options = question.options?.length || !permission ? question.options ?? [] : ["allow", "deny"];
   const parts = partsToAnswer(question);
+  const asker = memberWith({ by: "member", id: question.member ?? "" });
   const card = useRef<HTMLLIElement>(null);
   useEffect(() => {
     if (requested.value !== question.id) return;
     card.current?.scrollIntoView({ block: "start" });
     card.current?.focus();
   }, [requested.value, question.id]);
+  useKeptFocus(card);
+  // Nothing is disabled meanwhile: that would take the focus away from whoever has it.
   const send = async (...answers: string[]) => {
+    if (sending) return;
     setSending(true);
     setError("");
     try {
@@ -75,27 +81,28 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   };
   const asked = Date.parse(question.asked_at ?? "");
   return (
-    <li class="card" ref={card} tabIndex={-1} id={`question-${question.id}`}>
+    <li class="card" ref={card} tabIndex={-1} id={`question-${question.id}`} aria-busy={sending}>
       <p class="card-from">
-        <button type="button" class="plain" onClick={() => openAsker(question)}>{question.task_id}</button>
-        <span>{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
+        <button type="button" class="plain" onClick={() => openAsker(question)}>{visibleText(asker?.name ?? question.task_id)}</button>
+        <span>{asker?.parent ? `child of ${visibleText(asker.parent)} · ` : ""}{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
-      {parts.length ? <PartsForm parts={parts} sending={sending} send={(answers) => void send(...answers)} /> : <>
+      {asker?.doing && <p class="approval-facts">Task: {visibleText(asker.doing)}</p>}
+      {parts.length ? <PartsForm parts={parts} send={(answers) => void send(...answers)} /> : <>
         <p class="card-prompt"><Lines text={question.prompt} /></p>
         {options.length > 0 && (
           <div class="card-options" role="group" aria-label="Options">
             {options.map((option) => (
-              <button type="button" class="button" key={option} disabled={sending} onClick={() => send(option)}>{safeText(option)}{descriptionOf(question, option) && <small class="card-about"> — {safeText(descriptionOf(question, option))}</small>}</button>
+              <button type="button" class="button" key={option} onClick={() => send(option)}>{visibleText(option)}{descriptionOf(question, option) && <small class="card-about"> — {visibleText(descriptionOf(question, option))}</small>}</button>
             ))}
           </div>
         )}
         <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void send(permission ? `deny: ${text}` : text); }}>
-          <input aria-label={`Answer to ${question.task_id}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
-            value={text} disabled={sending} onInput={(event) => setText(event.currentTarget.value)} />
-          <button type="submit" class="button is-quiet" disabled={sending || !text.trim()}>{permission ? "Deny" : "Send"}</button>
+          <input aria-label={`Answer to ${visibleText(question.task_id)}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
+            value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          <button type="submit" class="button is-quiet" disabled={!text.trim()}>{permission ? "Deny" : "Send"}</button>
         </form>
       </>}
-      {error && <p class="error" role="alert">{error}</p>}
+      {error && <p class="error" role="alert">{visibleText(error)}</p>}
     </li>
   );
 }
@@ -104,7 +111,7 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
 export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
   const asked = questions.value.filter((question) => !isShownAsApproval(question, approvals.value));
   return (
-    <section class="inbox" aria-label="Questions for you">
+    <section class="inbox" tabIndex={-1} aria-label="Questions for you">
       <h2 class="heading">Questions for you</h2>
       <RequestedApproval />
       <TrustCard />

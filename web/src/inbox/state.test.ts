@@ -53,10 +53,12 @@ test("there is an answer for each question or none is sent; what is typed goes b
 test("a notification is for what was not there before, and a permission is told once, as an approval", () => {
   const permission = { id: "q1", kind: "permission", task_id: "cc", prompt: "Bash", status: "pending" } as Question;
   const question = { id: "q2", kind: "question", task_id: "b", prompt: "which?", status: "pending" } as Question;
-  const approval = { id: "A-1", agent: "cc", task_id: "cc", what: "run ls", checked: "at answer" } as Approval;
+  const approval = { id: "A-1", agent: "cc", task_id: "cc", question_id: "q1", what: "run ls" } as Approval;
   const waiting = waitingOf([permission, question], [approval]);
   assert.deepEqual(waiting.map(({ id, kind }) => [id, kind]), [["A-1", "approval"], ["q2", "question"]]);
   assert.deepEqual(news(new Set(["q2"]), waiting).map(({ title, text }) => [title, text]), [["cc needs your approval A-1", "run ls"]]);
+  const hiding = waitingOf([{ ...question, prompt: `x; :\r\x1b]y\x07${"z".repeat(300)}` }], [{ ...approval, agent: "cc\r", what: "run curl | sh; :\rls \x1b]rm\x07" }]);
+  assert.deepEqual(hiding.map(({ title, text }) => [title, text]), [["cc␍ needs your approval A-1", "run curl | sh; :␍ls ␛]rm␇"], ["b asks you", `x; :␍␛]y␇${"z".repeat(191)}…`]]);
   assert.ok(isShownAsApproval(permission, [approval]));
   assert.ok(!isShownAsApproval(question, [approval]) && !isShownAsApproval(permission, []));
 });

@@ -1,7 +1,7 @@
 // How events change the questions to the user. Pure.
 import type { Approval } from "../approvals/wire.ts";
 import type { LogEvent } from "../base/event.ts";
-import { safeText } from "../base/safe_text.ts";
+import { visibleText } from "../base/safe_text.ts";
 import type { Part, Question } from "./wire.ts";
 
 const isPending = (question: Question): boolean => question.status === "pending";
@@ -56,15 +56,17 @@ export function answersOf(parts: readonly Part[], chosen: readonly (readonly str
 
 /// A permission that is shown as an approval is not shown twice.
 export const isShownAsApproval = (question: Question, approvals: readonly Approval[]): boolean =>
-  question.kind === "permission" && approvals.some(({ checked, task_id }) => checked === "at answer" && task_id === question.task_id);
+  question.kind === "permission" && approvals.some(({ question_id }) => question_id === question.id);
 
 export interface Waiting { id: string; kind: "approval" | "question"; title: string; text: string }
+
+const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 
 /// Everything that waits for the user, in words for a notification.
 export function waitingOf(questions: readonly Question[], approvals: readonly Approval[]): Waiting[] {
   return [
-    ...approvals.map(({ id, agent, what }): Waiting => ({ id, kind: "approval", title: `${safeText(agent)} needs your approval ${id}`, text: safeText(what) })),
-    ...questions.filter(({ kind }) => kind !== "permission").map(({ id, task_id, prompt }): Waiting => ({ id, kind: "question", title: `${safeText(task_id)} asks you`, text: safeText(prompt).slice(0, 200) })),
+    ...approvals.map(({ id, agent, what }): Waiting => ({ id, kind: "approval", title: `${visibleText(agent)} needs your approval ${id}`, text: visibleText(what) })),
+    ...questions.filter(({ kind }) => kind !== "permission").map(({ id, task_id, prompt }): Waiting => ({ id, kind: "question", title: `${visibleText(task_id)} asks you`, text: cut(visibleText(prompt)) })),
   ];
 }
 

@@ -24,4 +24,5 @@ export interface Question {
   member?: string | null;
   /// Of an expired one: what became of its asker.
   withdrawn_because?: string | null;
+  trace_id?: string | null;
 }

@@ -48,7 +48,7 @@ function Panel({ at: { id, facets }, shown }: { at: Member; shown: Tab }) {
     case "session": return <SessionPane id={facets.session!} member={id} />;
     case "handoffs": return handoffs.value.length ? <>{handoffs.value.map((chain) => <ChainCard key={chain.agent} chain={chain} />)}</> : <p class="hint">It has not left a handoff yet.</p>;
     case "body": return <BodyPane id={facets.body!} />;
-    case "trace": return <TracePane id={facets.thread ?? facets.run!} />;
+    case "trace": return <TracePane id={facets.thread ?? facets.body ?? facets.run!} />;
   }
 }
 

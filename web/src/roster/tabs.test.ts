@@ -10,7 +10,7 @@ test("a member has a tab for each of its facets and no others", () => {
   assert.deepEqual(of({ run: "build" }), ["output", "trace"]);
   assert.deepEqual(of({ run: "coder", session: "s1" }), ["output", "trace", "session", "handoffs"]);
   assert.deepEqual(of({ thread: "c", run: "mind" }), ["thread", "output", "trace"]);
-  assert.deepEqual(of({ body: "agent_001" }), ["body"]);
+  assert.deepEqual(of({ body: "agent_001" }), ["body", "trace"]);
   assert.deepEqual(of({}, true), ["handoffs"], "a session that has ended left its handoffs");
 });
 

@@ -11,7 +11,7 @@ export function tabsOf({ facets }: Pick<Member, "facets">, has_handoffs: boolean
   if (facets.thread) tabs.push("thread");
   if (facets.body) tabs.push("body");
   if (facets.run) tabs.push("output");
-  if (facets.thread || facets.run) tabs.push("trace");
+  if (facets.thread || facets.run || facets.body) tabs.push("trace");
   if (facets.session) tabs.push("session");
   if (facets.session || has_handoffs) tabs.push("handoffs");
   return tabs;

@@ -33,8 +33,10 @@ export function RunPane({ id }: { id: string }) {
           {printsWork(at) && <Toggle label="Raw" is_on={is_raw.value} set={showRaw} />}
           {isActive(at) && <ConfirmButton key={id} label="Kill" confirm_label="Kill it now" act={() => kill(id)} />}
         </div>
-        {at.waits_for && isActive(at) && <p class="pane-why">It waits, because {oneLine(at.waits_for)}. Free some space, or kill it.</p>}
-        {at.waits_for && !isActive(at) && <p class="pane-why">Its agent goes on by itself after this: {oneLine(at.waits_for)}.</p>}
+        {at.waits_for && isActive(at) && (/disk|output file/.test(at.waits_for)
+          ? <p class="pane-why">It waits, because {oneLine(at.waits_for)}. Free some space, or kill it.</p>
+          : <p class="pane-why">It waits: {oneLine(at.waits_for)}.</p>)}
+        {at.waits_for && !isActive(at) && <p class="pane-why">Its agent resumes automatically after this: {oneLine(at.waits_for)}.</p>}
         {at.error_detail && <p class="pane-why">{oneLine(at.error_detail)}</p>}
         {trouble && <p class="pane-why">The terminal cannot be shown, so its output is shown as text: {oneLine(trouble)}</p>}
         <Facts of={[["pid", at.pid && isActive(at) ? String(at.pid) : ""], ["branch", at.branch], ["folder", at.worktree], ["confined", at.confined ?? ""]]} />

@@ -1,6 +1,6 @@
 // Texts about runs. Pure.
 import type { LogEvent } from "../base/event.ts";
-import { safeText, stripEscapes } from "../base/safe_text.ts";
+import { safeText, stripEscapes, visibleText } from "../base/safe_text.ts";
 import type { Run } from "./wire.ts";
 
 export function command(run: Run): string {
@@ -19,8 +19,8 @@ export function describeRun(event: LogEvent): string {
     const line = lastLine(lines.at(-1)?.data ?? "");
     return lines.length > 1 ? `${lines.length} lines · ${line}` : line;
   }
-  if (event.type === "agent.waiting") return data.waits_for ? `waits: ${safeText(String(data.waits_for))}` : "goes on";
-  if (data.prompt) return safeText(data.prompt);
+  if (event.type === "agent.waiting") return data.waits_for ? `waits: ${safeText(String(data.waits_for))}` : "continues";
+  if (data.prompt) return visibleText(data.prompt);
   if (data.error) return safeText(String(data.error));
   if (typeof data.exit_code === "number") return `exit code ${data.exit_code}`;
   if (typeof data.pid === "number") return `pid ${data.pid}`;

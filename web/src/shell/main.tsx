@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { CallFailed, enter, tokenOfTab } from "../base/api.ts";
+import { answerOtherTabs, codeOfOtherTab } from "../base/other_tabs.ts";
 import { startClock } from "../base/clock.ts";
 import { link } from "../base/connection.ts";
 import { view, type View } from "../base/views.ts";
@@ -17,7 +18,7 @@ import { startWorld } from "../world/model.ts";
 import { WorldPane } from "../world/world_pane.tsx";
 import { startDaemon } from "./daemon.ts";
 import { Events } from "./events.tsx";
-import { openAsker, startNavigation } from "./navigation.ts";
+import { openAsker, startKeys, startNavigation } from "./navigation.ts";
 import { startStream } from "./stream.ts";
 import { TopBar } from "./top_bar.tsx";
 import { Troubles } from "./troubles.tsx";
@@ -52,12 +53,15 @@ function App() {
 }
 
 render(<App />, document.getElementById("app")!);
+const entering = enter(codeOfOtherTab);  // takes the code out of the address before a key can change that
+startKeys();
 try {
-  await enter();
+  await entering;
 } catch (error) {
   // A tab that has a key already stays in.
   if (!tokenOfTab()) link.value = { kind: "refused", why: error instanceof CallFailed && error.status === 404 ? "This link has expired." : String(error) };
 }
+answerOtherTabs();
 startNavigation();
 startClock();
 startRuns();

@@ -58,13 +58,8 @@ function showAddress(): void {
   known_hash = location.hash;
 }
 
-export function startNavigation(): void {
-  applyAddress();
-  addEventListener("hashchange", () => {
-    applyAddress();
-    showAddress();
-  });
-  effect(showAddress);
+/// From the first moment: a key that is pressed while the page is still loading counts, too.
+export function startKeys(): void {
   addEventListener("keydown", (event) => {
     const requested = viewOfKey(event, isField(event.target));
     if (!requested) return;
@@ -72,4 +67,13 @@ export function startNavigation(): void {
     location.hash = addressOf(requested);
     document.getElementById("main")?.focus();
   });
+}
+
+export function startNavigation(): void {
+  applyAddress();
+  addEventListener("hashchange", () => {
+    applyAddress();
+    showAddress();
+  });
+  effect(showAddress);
 }

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { now } from "../base/clock.ts";
 import { last_message_at, link } from "../base/connection.ts";
 import { duration, oneLine } from "../base/text.ts";
@@ -34,11 +35,18 @@ function Views() {
 }
 
 export function TopBar() {
+  const bar = useRef<HTMLElement>(null);
+  // In a narrow window it stays above what is scrolled, in as many lines as it needs.
+  useEffect(() => {
+    const measured = new ResizeObserver(() => document.documentElement.style.setProperty("--bar-height", `${bar.current?.offsetHeight ?? 0}px`));
+    measured.observe(bar.current!);
+    return () => measured.disconnect();
+  }, []);
   const first = approvals.value[0];
   const waiting = questions.value.filter((question) => !isShownAsApproval(question, approvals.value));
   const count = waiting.length + approvals.value.length;
   return (
-    <header class="top">
+    <header class="top" ref={bar}>
       <h1 class="mark">cru {project.value && <span class="project" title={oneLine(project.value)}>{projectName(project.value)}</span>}</h1>
       <Views />
       <span class="spacer" />

@@ -59,6 +59,6 @@ export function barOf(trace: Pick<Trace, "duration_ms">, offset_ms: number, dura
 }
 
 /// Whether an event may have changed a trace that is shown: not the words of those who are at work.
-export const concernsTraces = ({ type }: Pick<LogEvent, "type">): boolean => /^(chat|subagent|approval|question|agent|work)\./.test(type) && !/\.(output|text|entry|tool|waiting)$/.test(type);
+export const concernsTraces = ({ type }: Pick<LogEvent, "type">): boolean => /^(chat\.|subagent\.|approval\.|question\.|agent\.|work\.|live\.auto_mode|live\.agent_state)/.test(type) && !/\.(output|text|entry|tool|waiting)$/.test(type);
 
 export const hasFailed = ({ status, error }: Pick<Span, "status" | "error">): boolean => status === "failed" || (status === "active" && !!error && error.severity !== "warning");

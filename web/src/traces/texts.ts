@@ -2,7 +2,7 @@
 import { safeText } from "../base/safe_text.ts";
 import { cost, duration, oneLine, tokens } from "../base/text.ts";
 import { hasFailed } from "./state.ts";
-import type { Span, Trace, Wait } from "./wire.ts";
+import type { Iteration, Span, Trace, Wait } from "./wire.ts";
 
 /// "840 ms", "4.2 s", and longer times as everywhere.
 export const took = (ms: number): string => (ms < 1000 ? `${Math.max(0, Math.round(ms))} ms` : ms < 60_000 ? `${(ms / 1000).toFixed(1)} s` : duration(ms));
@@ -14,9 +14,17 @@ export function markOf(span: Span): string {
   return span.status === "queued" || span.status === "pending" ? "·" : "✓";
 }
 
-export const nameOf = ({ order, agent }: Pick<Span, "order" | "agent">): string => `${order ? `#${order} ` : ""}${safeText(agent)}`;
+/// Programs have the same name as often as not: of a run the id is said too.
+export const nameOf = ({ order, agent, kind, id }: Pick<Span, "order" | "agent" | "kind" | "id">): string => `${order ? `#${order} ` : ""}${safeText(agent)}${kind === "run" && id !== agent ? ` ${safeText(id)}` : ""}`;
 
-export const waitText = ({ kind, id, outcome, duration_ms }: Wait): string => `${took(duration_ms)} waiting for ${kind} ${safeText(id)}, ${outcome === "open" ? "still open" : safeText(outcome)}`;
+export const waitText = ({ kind, id, outcome, duration_ms }: Wait): string => `${took(duration_ms)} waiting for ${kind === "limit" ? "the usage limit of" : kind} ${safeText(id)}, ${outcome === "open" ? "still open" : safeText(outcome)}`;
+
+/// "attempt 1: not passed, score 0.40, 1.2k tok, 3.1 s: It names no file."
+export function iterationText({ attempt, passed, score, critique, tokens: spent, duration_ms }: Iteration): string {
+  const parts = [passed ? "passed" : "not passed", score === null ? "" : `score ${score.toFixed(2)}`, tokens(spent), took(duration_ms)];
+  const why = oneLine(critique.trim().split("\n")[0]!, 160);
+  return `attempt ${attempt}: ${parts.filter(Boolean).join(", ")}${why && `: ${why}`}`;
+}
 
 /// "14.1k tok, $0.42"; with what others did for it, if that is more.
 export function spentText(span: Span): string {

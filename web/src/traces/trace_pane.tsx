@@ -1,13 +1,13 @@
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { oneLine } from "../base/text.ts";
 import { Facts } from "../ui/facts.tsx";
-import { focused, press, rows, showTrace, toggle, trace, trace_error } from "./model.ts";
+import { TraceView } from "./model.ts";
 import { barOf, hasFailed, type Row } from "./state.ts";
-import { labelOf, markOf, nameOf, spentText, summaryOf, took, waitText } from "./texts.ts";
+import { iterationText, labelOf, markOf, nameOf, spentText, summaryOf, took, waitText } from "./texts.ts";
 import type { Span, Trace } from "./wire.ts";
 
-const idOf = (span: Pick<Span, "order">) => `span-${span.order}`;
+const idOf = (view: TraceView, span: Pick<Span, "order">) => `trace-${view.number}-span-${span.order}`;
 
 /// When the span was at work, and within that when it waited. What it shows is also said in words.
 function Bar({ of, span }: { of: Trace; span: Span }) {
@@ -24,12 +24,12 @@ function Bar({ of, span }: { of: Trace; span: Span }) {
   );
 }
 
-function TreeRow({ of, row: { span, level, has_children, is_open, position, siblings } }: { of: Trace; row: Row }) {
-  const is_focused = focused.value === span.id;
+function TreeRow({ view, of, row: { span, level, has_children, is_open, position, siblings } }: { view: TraceView; of: Trace; row: Row }) {
+  const is_focused = view.focused.value === span.id;
   return (
-    <li role="treeitem" id={idOf(span)} class={`trace-row is-level-${Math.min(level, 8)} ${hasFailed(span) ? "is-failed" : ""}`} aria-level={level} aria-posinset={position} aria-setsize={siblings}
+    <li role="treeitem" id={idOf(view, span)} class={`trace-row is-level-${Math.min(level, 8)} ${hasFailed(span) ? "is-failed" : ""}`} aria-level={level} aria-posinset={position} aria-setsize={siblings}
       aria-selected={is_focused} aria-label={labelOf(span)} {...(has_children && { "aria-expanded": is_open })} tabIndex={is_focused ? 0 : -1}
-      onClick={() => { if (is_focused && has_children) toggle(span.id); focused.value = span.id; }}>
+      onClick={() => { if (is_focused && has_children) view.toggle(span.id); view.focused.value = span.id; }}>
       <span class="trace-name"><span class="trace-fold" aria-hidden="true">{has_children ? (is_open ? "▾" : "▸") : ""}</span><span class="trace-mark">{markOf(span)}</span> {nameOf(span)} <span class="faint">{safeText(span.model)}</span></span>
       <span class="trace-time">{took(span.duration_ms)}</span>
       <Bar of={of} span={span} />
@@ -41,7 +41,8 @@ function Details({ span }: { span: Span }) {
   return (
     <section class="trace-details" aria-label={`Details of ${nameOf(span)}`} aria-live="polite">
       <Facts of={[["status", span.status], ["spent", spentText(span)], ["queued", span.queued_ms >= 1000 ? took(span.queued_ms) : ""], ["waited", span.waited_ms ? took(span.waited_ms) : ""], ["chain", span.parent_chain.map(safeText).join(" → ")], ["trace", span.trace_id], ["file", safeText(span.file ?? "")]]} />
-      {span.waits.length > 0 && <ul class="trace-waits">{span.waits.map((wait, i) => <li key={i}>⏸ {waitText(wait)}</li>)}</ul>}
+      {span.waits.length > 0 && <ul class="trace-waits">{span.waits.map((wait, i) => <li key={i}><span aria-hidden="true">⏸&#xFE0E;</span> {waitText(wait)}</li>)}</ul>}
+      {span.reflection && span.reflection.iterations.length > 0 && <ol class="trace-waits" aria-label="Attempts">{span.reflection.iterations.map((one) => <li key={one.attempt}><span aria-hidden="true">↻</span> {iterationText(one)}</li>)}</ol>}
       {span.error && <p class="pane-why">{oneLine(`${span.error.type}: ${span.error.message}`, 1000)}{span.error.attempting && ` (while attempting: ${oneLine(span.error.attempting, 200)})`}</p>}
     </section>
   );
@@ -50,20 +51,21 @@ function Details({ span }: { span: Span }) {
 /// A trace as a tree with its timeline. The arrow keys move between the spans and open and close them.
 export function TracePane({ id }: { id: string }) {
   const tree = useRef<HTMLUListElement>(null);
-  useEffect(() => showTrace(id), [id]);
-  const of = trace.value;
-  if (!of) return <p class={trace_error.value ? "error" : "hint"}>{trace_error.value || "Reading the trace…"}</p>;
-  const selected = of.spans.find((span) => span.id === focused.value);
+  const view = useMemo(() => new TraceView(id), [id]);
+  useEffect(() => view.show(), [view]);
+  const of = view.trace.value;
+  if (!of) return <p class={view.error.value ? "error" : "hint"}>{view.error.value || "Reading the trace…"}</p>;
+  const selected = of.spans.find((span) => span.id === view.focused.value);
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !press(event.key)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || !view.press(event.key)) return;
     event.preventDefault();
     requestAnimationFrame(() => tree.current?.querySelector<HTMLElement>('[tabindex="0"]')?.focus());
   };
   return (
     <>
       <p class="trace-summary"><span class={of.failed ? "trace-failed" : ""}>{summaryOf(of)}</span> <code class="faint">{of.trace_id}</code></p>
-      {trace_error.value && <p class="error">{trace_error.value}</p>}
-      <ul role="tree" class="trace-tree" aria-label="Trace" ref={tree} onKeyDown={onKeyDown}>{rows.value.map((row) => <TreeRow key={row.span.id} of={of} row={row} />)}</ul>
+      {view.error.value && <p class="error">{view.error.value}</p>}
+      <ul role="tree" class="trace-tree" aria-label="Trace" ref={tree} onKeyDown={onKeyDown}>{view.rows.value.map((row) => <TreeRow key={row.span.id} view={view} of={of} row={row} />)}</ul>
       {selected && <Details span={selected} />}
     </>
   );

@@ -1,11 +1,21 @@
 // Traces, as sent by GET /traces/{id}.
 
 export interface Wait {
-  kind: "approval" | "question" | "dependency";
+  kind: "approval" | "question" | "dependency" | "limit";
   id: string;
   /// "open" while it still waits.
   outcome: string;
   offset_ms: number;
+  duration_ms: number;
+}
+
+/// One attempt of an agent that judges its own answer.
+export interface Iteration {
+  attempt: number;
+  passed: boolean;
+  score: number | null;
+  critique: string;
+  tokens: number;
   duration_ms: number;
 }
 
@@ -30,13 +40,14 @@ export interface Span {
   total_tokens: number;
   total_cost_usd: number | null;
   error: { type: string; message: string; severity: string; attempting: string | null } | null;
+  reflection: { outcome: "passed" | "partial" | null; iterations: Iteration[] } | null;
   file: string | null;
 }
 
 export interface Trace {
   trace_id: string;
   session_id: string;
-  kind: "chat" | "run" | "work";
+  kind: "chat" | "run" | "work" | "live" | "auto";
   title: string;
   status: string;
   duration_ms: number;

@@ -1,8 +1,9 @@
-import { safeText } from "../base/safe_text.ts";
+import { safeText, visibleText } from "../base/safe_text.ts";
 
-/// Untrusted text, line by line, without any markup.
-export function Lines({ text }: { text: string }) {
-  return <>{text.split("\n").map((line, i) => <span class="text-line" key={i}>{safeText(line)}</span>)}</>;
+/// Untrusted text, line by line, without any markup: all of it, or, of what a program printed, what a terminal would show.
+export function Lines({ text, is_output = false }: { text: string; is_output?: boolean }) {
+  const shown = is_output ? safeText : visibleText;
+  return <>{text.split("\n").map((line, i) => <span class="text-line" key={i}>{shown(line)}</span>)}</>;
 }
 
 /// Untrusted text with paragraphs and "- " lists.

@@ -15,7 +15,8 @@ export function useSending(): { is_sending: boolean; error: string; field: strin
       return true;
     } catch (error) {
       setError(messageOf(error));
-      setField((error as { field?: string } | null)?.field ?? "");
+      const { field, failure } = (error ?? {}) as { field?: string; failure?: { field?: string } };
+      setField(failure?.field ?? field ?? "");
       return false;
     } finally {
       setSending(false);

@@ -6,7 +6,8 @@ import { Badge } from "../ui/badge.tsx";
 import { ConfirmButton } from "../ui/confirm_button.tsx";
 import { Lines } from "../ui/lines.tsx";
 import { Sheet } from "../ui/sheet.tsx";
-import { cancelWork, open_work, readWork, work_list } from "./model.ts";
+import { TracePane } from "../traces/trace_pane.tsx";
+import { cancelWork, open_work, readWork, traced_work, work_list } from "./model.ts";
 import { board, columnOf, columns, isOpen } from "./state.ts";
 import { SubmitForm } from "./submit_form.tsx";
 import type { Work } from "./wire.ts";
@@ -29,11 +30,13 @@ function More({ work }: { work: Work }) {
     ["evidence", valueText(work.evidence)],
     ["error", work.error_message ?? ""],
   ];
+  const outputs = ["result", "evidence", "error"];
   return (
     <details class="more" onToggle={(event) => { if (event.currentTarget.open) void readWork(work.task_id); }}>
       <summary>More<span class="visually-hidden"> about {safeText(work.task_id)}</span></summary>
       {oneLine(work.description ?? "", shown_text) !== work.description && <p class="more-text"><Lines text={work.description ?? ""} /></p>}
-      <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} /></dd></div>)}</dl>
+      <dl>{facts.filter(([, value]) => value).map(([name, value]) => <div key={name}><dt>{name}</dt><dd><Lines text={value} is_output={outputs.includes(name)} /></dd></div>)}</dl>
+      <button type="button" class="button" aria-pressed={traced_work.value === work.task_id} onClick={() => { traced_work.value = traced_work.value === work.task_id ? "" : work.task_id; }}>Trace<span class="visually-hidden"> of {safeText(work.task_id)}</span></button>
       {isOpen(work) && <ConfirmButton label="Cancel" confirm_label="Cancel it now" about={safeText(work.task_id)} act={() => cancelWork(work.task_id)} />}
     </details>
   );
@@ -77,6 +80,12 @@ export function Board() {
         </>
       )}>
       {submitting && <SubmitForm done={() => submit(false)} />}
+      {traced_work.value && (
+        <section class="work-trace" aria-label={`Trace of ${safeText(traced_work.value)}`}>
+          <h3 class="heading">Trace of {safeText(traced_work.value)} <button type="button" class="button" onClick={() => { traced_work.value = ""; }}>Close</button></h3>
+          <TracePane id={traced_work.value} />
+        </section>
+      )}
       <div class="board">
         {columns.map((column) => (
           <section class="column" key={column} aria-label={`Work: ${column}`}>

@@ -1,5 +1,5 @@
 // Signals and actions for work items.
-import { computed } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { CallFailed, get, post } from "../base/api.ts";
 import { LiveList } from "../base/live_list.ts";
 import { applyWork, isOpen, isWorkEvent } from "./state.ts";
@@ -16,6 +16,9 @@ export const work_list = new LiveList<Work>({
 });
 export const work = work_list.items;
 export const open_work = computed(() => [...work.value.values()].filter(isOpen).length);
+
+/// The item whose trace is shown; empty if none is.
+export const traced_work = signal("");
 
 /// Reads the details of an item that events do not contain.
 export async function readWork(id: string): Promise<void> {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { applyAutoMode, applyBeside, countdownText, endText, no_auto_mode, readAutoMode, readBeside, withLines, type AutoMode } from "./auto_mode.ts";
-import { placeBubbles, type Box } from "./bubbles.ts";
+import { applyAutoMode, applyBeside, castProblem, countdownText, endText, firstQuestion, no_auto_mode, readAutoMode, readBeside, speakerOf, turnLeftText, withLines, type AutoMode } from "./auto_mode.ts";
 
 const started = { type: "autoModeStarted", agentIds: ["agent_001", "agent_002"], personaNames: ["Ada", "Bertrand"], roles: ["advocate", "skeptic"], interactionPattern: "walk-to-agent", modelName: "scripted", topic: "bees", prompt: "Bees?", durationMs: 300_000, endsAtMs: 1_300_000, conversationId: "c1" };
 
@@ -19,7 +18,24 @@ test("AM-08: auto mode follows the server's word, and says why it ended", () => 
   assert.deepEqual(auto.lines.map((line) => line.text), ["Yes.", "No."]);
   auto = applyAutoMode(auto, { type: "autoModeEnded", reason: "keyword", detail: "Ada ended the conversation" });
   assert.equal(auto.is_active, false);
-  assert.equal(endText(auto), "the agents ended it (Ada ended the conversation)");
+  assert.equal(endText(auto), "Ada ended the conversation.");
+});
+
+test("whoever looks at the page is called you there, and by its name everywhere else", () => {
+  const line = { number: 1, agent_id: "", name: "jo", text: "Hm.", at_ms: 0 };
+  assert.deepEqual([speakerOf(line, "jo"), speakerOf(line, "kim"), speakerOf({ ...line, agent_id: "agent_001" }, "jo")], ["You", "jo", "jo"]);
+});
+
+test("a person's turn is shown until it passes or they speak", () => {
+  let auto = applyAutoMode(no_auto_mode, started);
+  auto = applyAutoMode(auto, { type: "autoModePeopleChanged", name: "jo", joined: true, people: ["jo"] });
+  assert.deepEqual(auto.people, ["jo"]);
+  auto = applyAutoMode({ ...auto, responding: "agent_001" }, { type: "autoModePersonTurn", name: "jo", turn: 2, turnEndsAtMs: 1_060_000 });
+  assert.deepEqual([auto.person_turn, auto.responding, turnLeftText(auto, 1_000_000), turnLeftText(auto, 1_090_000)], ["jo", "", "1:00", "0:00"]);
+  assert.equal(applyAutoMode(auto, { type: "autoModeTurnChange", respondingAgentId: "agent_002" }).person_turn, "");
+  assert.equal(applyAutoMode(auto, { type: "autoModeEnded", reason: "timer" }).person_turn, "");
+  const read = readAutoMode({ ...started, active: true, people: ["jo", "kim"], personTurn: "kim", personTurnEndsAtMs: 5 }, no_auto_mode);
+  assert.deepEqual([read.people, read.person_turn, read.turn_ends_at_ms], [["jo", "kim"], "kim", 5]);
 });
 
 test("a snapshot tells the true state; another conversation begins with no lines", () => {
@@ -40,25 +56,20 @@ test("conversations beside the main one are apart from it, and what is said goes
   beside = applyBeside(applyBeside(beside, { ...line, conversationId: "c2" }), { ...line, number: 2, conversationId: "c1" });
   assert.deepEqual(beside.get("c2")!.lines.map(({ number }) => number), [1]);
   beside = applyBeside(beside, { type: "conversationEnded", conversationId: "c2", reason: "budget", detail: "" });
-  assert.deepEqual([beside.get("c2")!.is_active, endText(beside.get("c2")!)], [false, "its budget was used up"]);
+  assert.deepEqual([beside.get("c2")!.is_active, endText(beside.get("c2")!)], [false, "its budget was used up."]);
   for (let n = 0; n < 30; ++n) beside = applyBeside(applyBeside(beside, { ...begun, conversationId: `d${n}` }), { type: "conversationEnded", conversationId: `d${n}`, reason: "user" });
   assert.equal(beside.size, 20, "of those that are over the newest stay");
   const known = readBeside([{ ...begun, active: true, conversationId: "d29" }, null, { conversationId: "" }], beside);
   assert.deepEqual([...known.keys()], ["d29"]);
 });
 
-test("bubbles do not overlap, and the newest always has room", () => {
-  let seed = 7;
-  const chance = (end: number) => { seed = (seed * 1103515245 + 12345) % 2147483648; return seed % end; };
-  for (let round = 0; round < 300; ++round) {
-    const wanted = Array.from({ length: 1 + chance(8) }, () => {
-      const y = 30 + chance(400);
-      return { width: 60 + chance(130), height: 22 + chance(30), x: chance(800), head: y, foot: y + 40 };
-    });
-    const boxes = placeBubbles(wanted, 800, 480);
-    assert.ok(boxes.at(-1), "the newest");
-    const drawn = boxes.filter((box): box is Box => box !== null);
-    drawn.forEach((a, i) => drawn.slice(i + 1).forEach((b) => assert.ok(a.left >= b.left + b.width || b.left >= a.left + a.width || a.top >= b.top + b.height || b.top >= a.top + a.height)));
-    for (const box of drawn) assert.ok(box.left >= 0 && box.left + box.width <= 800 && box.top >= 0 && box.top + box.height <= 480);
-  }
+test("a cast has two to eight agents, and a topic of the list is shown by its question", () => {
+  assert.deepEqual([0, 1, 2, 8, 9].map(castProblem), ["Choose at least two agents.", "Choose at least two agents.", "", "", "Choose at most eight agents."]);
+  assert.equal(firstQuestion("Is it right? Argue from cases."), "Is it right?");
+  assert.equal(firstQuestion("The future of work"), "The future of work");
+});
+
+test("why it ended is the end of a sentence, in the daemon's words where it has some", () => {
+  const of = (reason: string, detail: string) => endText({ ...no_auto_mode, reason, detail });
+  assert.deepEqual([of("user", "stopped by jo"), of("timer", ""), of("tool", "Ada ended the conversation: enough!"), of("", "x")], ["stopped by jo.", "its time was over.", "Ada ended the conversation: enough!", ""]);
 });

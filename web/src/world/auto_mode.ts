@@ -27,11 +27,16 @@ export interface AutoMode {
   detail: string;
   /// What ends it besides keyword, time and people, in words; empty if there is nothing.
   ends_when: string;
+  /// People who take part with turns of their own.
+  people: readonly string[];
+  /// The person whose turn it is, and until when by the daemon's clock; empty if it is an agent's.
+  person_turn: string;
+  turn_ends_at_ms: number;
   lines: readonly AutoLine[];
 }
 
 export const no_auto_mode: AutoMode = {
-  is_active: false, conversation: "", topic: "", prompt: "", cast: [], model: "", pattern: "", responding: "", duration_ms: 0, ends_at_ms: 0, reason: "", detail: "", ends_when: "", lines: [],
+  is_active: false, conversation: "", topic: "", prompt: "", cast: [], model: "", pattern: "", responding: "", duration_ms: 0, ends_at_ms: 0, reason: "", detail: "", ends_when: "", people: [], person_turn: "", turn_ends_at_ms: 0, lines: [],
 };
 
 const max_lines = 400;
@@ -49,6 +54,7 @@ export function readAutoMode(value: unknown, known: AutoMode): AutoMode {
     cast: texts(from.agentIds).map((agent_id, i) => ({ agent_id, name: names[i] ?? agent_id, role: roles[i] ?? "" })),
     model: text(from.modelName), pattern: text(from.interactionPattern), responding: text(from.respondingAgentId),
     duration_ms: number(from.durationMs), ends_at_ms: number(from.endsAtMs), reason: text(from.reason), detail: text(from.detail), ends_when: text(from.endsWhen),
+    people: texts(from.people), person_turn: text(from.personTurn), turn_ends_at_ms: number(from.personTurnEndsAtMs),
     lines: conversation === known.conversation ? known.lines : [],
   };
 }
@@ -64,9 +70,11 @@ export function withLines(auto: AutoMode, more: readonly AutoLine[]): AutoMode {
 export function applyAutoMode(auto: AutoMode, message: WorldMessage): AutoMode {
   switch (message.type) {
     case "autoModeStarted": return readAutoMode({ ...message, active: true }, auto);
-    case "autoModeTurnChange": return { ...auto, responding: text(message.respondingAgentId) };
+    case "autoModeTurnChange": return { ...auto, responding: text(message.respondingAgentId), person_turn: "" };
+    case "autoModePersonTurn": return { ...auto, responding: "", person_turn: text(message.name), turn_ends_at_ms: number(message.turnEndsAtMs) };
+    case "autoModePeopleChanged": return { ...auto, people: texts(message.people) };
     case "autoModeTimeoutSet": return { ...auto, duration_ms: number(message.durationMs), ends_at_ms: number(message.endsAtMs) };
-    case "autoModeEnded": return { ...auto, is_active: false, responding: "", reason: text(message.reason), detail: text(message.detail) };
+    case "autoModeEnded": return { ...auto, is_active: false, responding: "", person_turn: "", reason: text(message.reason), detail: text(message.detail) };
     case "agentMessage":
     case "autoModePersonSpoke":
       return message.conversationId === auto.conversation
@@ -99,14 +107,34 @@ export function readBeside(value: unknown, known: ReadonlyMap<string, AutoMode>)
 }
 
 /// "3:41" until the end, by the daemon's time.
-export function countdownText(auto: AutoMode, server_ms: number): string {
-  // This machine's idea of the time may be a second old.
-  const left = Math.max(0, Math.ceil(Math.min(auto.ends_at_ms - server_ms, auto.duration_ms) / 1000));
+// This machine's idea of the time may be a second old.
+export const countdownText = (auto: AutoMode, server_ms: number): string => minutesText(Math.min(auto.ends_at_ms - server_ms, auto.duration_ms));
+/// The same until a person's turn passes.
+export const turnLeftText = (auto: AutoMode, server_ms: number): string => minutesText(auto.turn_ends_at_ms - server_ms);
+
+function minutesText(left_ms: number): string {
+  const left = Math.max(0, Math.ceil(left_ms / 1000));
   return `${Math.floor(left / 60)}:${String(left % 60).padStart(2, "0")}`;
 }
 
+/// Who says a line: `person` is the one who looks at the page.
+export const speakerOf = ({ agent_id, name }: AutoLine, person: string): string => (!agent_id && name === person ? "You" : name);
+
 const reasons: Record<string, string> = {
-  keyword: "the agents ended it", timer: "its time was over", user: "it was stopped", agent_exit: "an agent left", no_progress: "they repeated themselves", restart: "the daemon was restarted",
-  tool: "an agent ended it", budget: "its budget was used up", condition: "what it was to last until has happened",
+  keyword: "the agents ended it", timer: "its time was over", user: "it was stopped", agent_exit: "an agent left", no_progress: "the agents repeated themselves", restart: "the daemon was restarted",
+  tool: "an agent ended it", budget: "its budget was used up", condition: "its end condition was met", failed: "it could not continue",
 };
-export const endText = ({ reason, detail }: AutoMode): string => (reason ? `${reasons[reason] ?? reason}${detail ? ` (${detail})` : ""}` : "");
+/// Why it is over, as the end of a sentence; empty while it goes on.
+export function endText({ reason, detail }: AutoMode): string {
+  if (!reason) return "";
+  const words = detail || reasons[reason] || reason;
+  return /[.!?]$/.test(words) ? words : `${words}.`;
+}
+
+export const min_cast = 2, max_cast = 8;
+/// What is wrong with a cast of so many; empty if nothing is.
+export const castProblem = (count: number): string =>
+  count < min_cast ? "Choose at least two agents." : count > max_cast ? "Choose at most eight agents." : "";
+
+/// The question with which a topic of the list begins; what follows says how to debate it.
+export const firstQuestion = (prompt: string): string => prompt.slice(0, prompt.indexOf("?") + 1) || prompt;

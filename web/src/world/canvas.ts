@@ -1,7 +1,7 @@
 // Draws the map: tiles, walls and furniture as boxes, agents and people as discs with a glyph and a name, and speech
 // bubbles. A frame is drawn only when something has changed, while somebody walks or a bubble fades, and if it is visible.
 import { glyphs } from "../ui/states.ts";
-import { placeBubbles, type Box } from "./bubbles.ts";
+import { name_height, placeLabels, type Box } from "./labels.ts";
 import { bodyAt, sceneAt, type Body, type Scene, type Spoken } from "./scene.ts";
 import type { World } from "./state.ts";
 import type { Furniture, Layout, Tile } from "./wire.ts";
@@ -15,6 +15,10 @@ export interface MapState {
 const min_tile = 6;
 const max_tile = 40;
 const named_from = 14;  // smaller tiles have no room for names
+const disc_part = 0.38;  // of a tile: the radius of a disc
+const line_height = 14;
+const bubble_room = 8;
+const bubbleFont = (family: string) => `12px ${family}`;
 
 /// The CSS variables of the colours, so that the map follows the light and dark schemes.
 const colours = { floor: "--raised", wall: "--line", ink: "--ink", soft: "--soft", faint: "--faint", paper: "--paper", sunk: "--sunk", accent: "--accent", idle: "--completed", listening: "--killed", thinking: "--needs", speaking: "--running", user: "--accent", error: "--failed" };
@@ -149,7 +153,7 @@ export class WorldCanvas {
     context.setTransform(scale, 0, 0, scale, 0, 0);
     if (state.target_tile) this.#drawTarget(context, state.target_tile);
     for (const body of [...this.#scene.bodies].sort((a, b) => a.y - b.y)) this.#drawBody(context, body, body.id === state.selected);
-    this.#drawBubbles(context, width, height);
+    this.#drawLabels(context, state.selected, width, height);
     const { next } = this.#scene;
     if (next === 0) this.redraw();
     else if (next !== null) this.#timer = setTimeout(this.#again, next);
@@ -183,7 +187,9 @@ export class WorldCanvas {
       context.fillStyle = this.#colours.sunk;
       context.strokeStyle = this.#colours.faint;
       context.beginPath();
-      context.roundRect(piece.col * tile + 2, piece.row * tile + 2, across * tile - 4, down * tile - 4, 3);
+      // What hangs on a wall is flat.
+      const is_flat = layout.tiles[piece.row * layout.cols + piece.col] === 0;
+      context.roundRect(piece.col * tile + 2, (piece.row + (is_flat ? 0.55 : 0)) * tile + 2, across * tile - 4, down * tile * (is_flat ? 0.4 : 1) - 4, is_flat ? 1 : 3);
       context.fill();
       context.stroke();
     }
@@ -199,7 +205,7 @@ export class WorldCanvas {
   }
 
   #drawBody(context: CanvasRenderingContext2D, body: Body, is_selected: boolean): void {
-    const tile = this.#tile, radius = tile * 0.38;
+    const tile = this.#tile, radius = tile * disc_part;
     const x = (body.x + 0.5) * tile, y = (body.y + 0.5) * tile;
     context.beginPath();
     context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -216,14 +222,6 @@ export class WorldCanvas {
       context.fillStyle = this.#colours.paper;
       context.fillText(body.has_error ? "!" : body.state === "user" ? "@" : glyphs[body.state], x, y + 0.5);
     }
-    if (tile < named_from && !is_selected) return;
-    context.font = `${is_selected ? 700 : 500} 11px ${this.#font}`;
-    context.textBaseline = "top";
-    context.lineWidth = 3;
-    context.strokeStyle = this.#colours.floor;
-    context.strokeText(body.name, x, y + radius + 2);
-    context.fillStyle = this.#colours.ink;
-    context.fillText(body.name, x, y + radius + 2);
   }
 
   /// A nose on the side to which it faces.
@@ -238,19 +236,37 @@ export class WorldCanvas {
     context.fill();
   }
 
-  #drawBubbles(context: CanvasRenderingContext2D, width: number, height: number): void {
-    const tile = this.#tile, line_height = 14, room = 8;
-    context.font = `12px ${this.#font}`;
-    const texts = this.#scene.bubbles.map((bubble) => wrap(bubble.text, 170, (text) => context.measureText(text).width));
-    const boxes = placeBubbles(this.#scene.bubbles.map((bubble, i) => ({
-      width: Math.max(...texts[i]!.map((line) => context.measureText(line).width)) + 2 * room, height: texts[i]!.length * line_height + room,
-      x: (bubble.x + 0.5) * tile, head: bubble.y * tile, foot: (bubble.y + 1.45) * tile,
-    })), width, height);
-    boxes.forEach((box, i) => { if (box) this.#drawBubble(context, this.#scene.bubbles[i]!, texts[i]!, box); });
+  /// Names and bubbles, each where it covers nothing else.
+  #drawLabels(context: CanvasRenderingContext2D, selected: string | null, width: number, height: number): void {
+    const tile = this.#tile, radius = tile * disc_part, { bodies, bubbles } = this.#scene;
+    const nameFont = (body: Body) => `${body.id === selected ? 700 : 500} 11px ${this.#font}`;
+    const at = ({ x, y }: Tile) => ({ x: (x + 0.5) * tile, y: (y + 0.5) * tile, radius });
+    const discs = bodies.map((body) => {
+      const is_chosen = body.id === selected;
+      context.font = nameFont(body);
+      return { ...at(body), name_width: tile >= named_from || is_chosen ? context.measureText(body.name).width : 0, is_chosen, is_walking: body.is_walking };
+    });
+    context.font = bubbleFont(this.#font);
+    const widest = Math.min(170, width * 0.4);
+    const texts = bubbles.map((bubble) => wrap(bubble.text, widest, (text) => context.measureText(text).width));
+    const speeches = bubbles.map((bubble, i) => ({ ...at(bubble), width: Math.max(0, ...texts[i]!.map((line) => context.measureText(line).width)) + 2 * bubble_room, height: texts[i]!.length * line_height + bubble_room }));
+    const placed = placeLabels(discs, speeches, width, height);
+    bodies.forEach((body, i) => {
+      const box = placed.names[i];
+      if (!box) return;
+      context.font = nameFont(body);
+      context.textAlign = "left";
+      context.textBaseline = "middle";
+      context.lineWidth = 3;
+      context.strokeStyle = this.#colours.floor;
+      context.strokeText(body.name, box.left, box.top + name_height / 2);
+      context.fillStyle = this.#colours.ink;
+      context.fillText(body.name, box.left, box.top + name_height / 2);
+    });
+    placed.bubbles.forEach((box, i) => { if (box) this.#drawBubble(context, bubbles[i]!, texts[i]!, box, at(bubbles[i]!)); });
   }
 
-  #drawBubble(context: CanvasRenderingContext2D, bubble: Spoken, lines: string[], { left, top, width: across, height: down }: Box): void {
-    const line_height = 14, room = 8;
+  #drawBubble(context: CanvasRenderingContext2D, bubble: Spoken, lines: string[], { left, top, width: across, height: down }: Box, speaker: { x: number; y: number; radius: number }): void {
     context.globalAlpha = bubble.opacity;
     context.fillStyle = this.#colours.paper;
     context.strokeStyle = this.#colours.soft;
@@ -259,10 +275,23 @@ export class WorldCanvas {
     context.roundRect(left, top, across, down, 6);
     context.fill();
     context.stroke();
+    // A tail from its edge to whoever says it.
+    const x = Math.max(left + 10, Math.min(left + across - 10, speaker.x)), y = Math.max(top + 8, Math.min(top + down - 8, speaker.y));
+    const is_upright = speaker.y < top || speaker.y > top + down;
+    const [base_x, base_y] = is_upright ? [x, speaker.y < top ? top : top + down] : [speaker.x < left ? left : left + across, y];
+    const far = Math.hypot(speaker.x - base_x, speaker.y - base_y) || 1;
+    const tip_x = speaker.x + ((base_x - speaker.x) / far) * (speaker.radius + 1), tip_y = speaker.y + ((base_y - speaker.y) / far) * (speaker.radius + 1);
+    context.beginPath();
+    context.moveTo(base_x - (is_upright ? 4 : 0), base_y - (is_upright ? 0 : 4));
+    context.lineTo(tip_x, tip_y);
+    context.lineTo(base_x + (is_upright ? 4 : 0), base_y + (is_upright ? 0 : 4));
+    context.fill();
+    context.stroke();
+    context.font = bubbleFont(this.#font);
     context.fillStyle = this.#colours.ink;
     context.textAlign = "left";
     context.textBaseline = "middle";
-    lines.forEach((line, i) => context.fillText(line, left + room, top + room / 2 + (i + 0.5) * line_height));
+    lines.forEach((line, i) => context.fillText(line, left + bubble_room, top + bubble_room / 2 + (i + 0.5) * line_height));
     context.globalAlpha = 1;
   }
 }

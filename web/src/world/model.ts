@@ -6,7 +6,7 @@ import type { Link } from "../base/connection.ts";
 import { view } from "../base/views.ts";
 import { WorldSocket } from "./socket.ts";
 import { agentsByName, applyWorld, empty_world, recipientsOf, type Recipients, type World } from "./state.ts";
-import { withLines, type AutoLine } from "./auto_mode.ts";
+import { readAutoMode, no_auto_mode, withLines, type AutoLine } from "./auto_mode.ts";
 import type { Tile, WorldMessage } from "./wire.ts";
 
 export const world = signal<World>(empty_world);
@@ -118,12 +118,45 @@ export interface AutoWishes {
   timeoutMs?: number;
   interactionPattern?: string;
   models?: string[];
+  /// Of the built-in cast, and of the project's definitions.
+  personas?: string[];
+  definitions?: string[];
   /// Also while another conversation goes on.
   beside?: boolean;
   maxTurns?: number;
 }
+/// What a conversation can be made of.
+export interface AutoChoices {
+  topics: readonly { name: string; prompt: string }[];
+  personas: readonly { name: string; role: string; character: string }[];
+}
+export const auto_choices = signal<AutoChoices>({ topics: [], personas: [] });
+export async function readAutoChoices(): Promise<void> {
+  if (auto_choices.peek().personas.length) return;
+  const { topics = [], personas = [] } = await get<Partial<AutoChoices>>("/auto/topics");
+  auto_choices.value = { topics, personas };
+}
+
+/// Conversations that are over, the newest first; null until they are asked for.
+export const earlier_conversations = signal<readonly { id: string; topic: string; ended: string }[] | null>(null);
+export async function readEarlier(): Promise<void> {
+  const { conversations = [] } = await get<{ conversations?: { conversationId: string; topic: string; ended?: string | null; active: boolean }[] }>("/auto/conversations?limit=20");
+  earlier_conversations.value = conversations.filter(({ active }) => !active).map(({ conversationId, topic, ended }) => ({ id: conversationId, topic, ended: ended ?? "" }));
+}
+/// Shows one of them as if it were beside the main one.
+export async function openConversation(id: string): Promise<void> {
+  const found = await get<Record<string, unknown>>(`/auto/conversation?limit=400&id=${encodeURIComponent(id)}`);
+  const known = world.peek();
+  batch(() => {
+    if (known.auto.conversation !== id && !known.beside.has(id)) world.value = { ...known, beside: new Map(known.beside).set(id, readAutoMode(found, no_auto_mode)) };
+    chosen_conversation.value = known.auto.conversation === id ? null : id;
+  });
+}
+
 export const startAuto = (wishes: AutoWishes = {}) => socket.request("startAutoMode", { ...wishes });
 export const stopAuto = (conversationId?: string) => socket.request("stopAutoMode", conversationId ? { conversationId } : {});
+export const joinAuto = (conversationId: string) => socket.request("joinAutoMode", { conversationId });
+export const leaveAuto = (conversationId: string) => socket.request("leaveAutoMode", { conversationId });
 export const sayAuto = (text: string, conversationId: string) => socket.request("sayAutoMode", { text, conversationId });
 
 export type Audience = { kind: "near" } | { kind: "everybody" } | { kind: "one"; id: string };

@@ -9,7 +9,7 @@ import { fieldOf, recipientsText } from "./texts.ts";
 const near = "near:", everybody = "everybody:", one = "one:";
 const max_listed = 200;
 
-/// The form to speak to live agents, as player_0.
+/// The form to speak to live agents.
 export function SayForm() {
   const [text, setText] = useState("");
   const [chosen, setChosen] = useState<string | null>(null);
@@ -35,7 +35,7 @@ export function SayForm() {
           {listed.map((agent) => <option key={agent.agent_id} value={one + agent.agent_id}>{safeText(agent.name)}</option>)}
         </select>
       </Field>
-      <Field label="Message (as player_0)" id="say" name="message" failure={failure}>
+      <Field label="Message" id="say" name="message" failure={failure}>
         <input id="say-message" {...invalidProps(failure, "say", "message")} maxLength={8000} value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
       </Field>
       <button type="submit" class="button is-main" disabled={is_sending || !text.trim()}>Say</button>

@@ -59,6 +59,8 @@ export interface World {
   users: ReadonlyMap<string, UserRow>;
   activities: readonly Activity[];
   auto: AutoMode;
+  /// What conversations call the person who looks at this page.
+  person: string;
   /// Conversations beside it, by id.
   beside: ReadonlyMap<string, AutoMode>;
   /// The id of the last event received; a new connection continues after it.
@@ -70,7 +72,7 @@ export interface World {
 }
 
 export const empty_world: World = {
-  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], auto: no_auto_mode, beside: new Map(), cursor: 0, offset: 0, incoming_snapshot: null,
+  loaded: false, space_id: "office", layout: null, warning: "", seats: [], agents: new Map(), users: new Map(), activities: [], auto: no_auto_mode, person: "", beside: new Map(), cursor: 0, offset: 0, incoming_snapshot: null,
 };
 
 const max_activities = 100;
@@ -124,7 +126,7 @@ function applySnapshotPage(world: Draft, message: WorldMessage): void {
   const pages = isNumber(message.pages) ? message.pages : 1;
   if (page > 1 && !world.incoming_snapshot) return;  // the first page was lost with an earlier connection
   const base: World = page === 1
-    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning), auto: readAutoMode(message.auto_mode ?? {}, world.auto) }
+    ? { ...empty_world, space_id: text(message.space_id) || "office", layout: readLayout(message.layout), warning: text(message.warning), auto: readAutoMode(message.auto_mode ?? {}, world.auto), person: text((message.auto_mode as Record<string, unknown> | undefined)?.personName) }
     : world.incoming_snapshot!;
   const incoming_snapshot: World = {
     ...base, cursor: isNumber(message.seq) ? message.seq : 0,
@@ -211,7 +213,8 @@ const changes: Record<string, Change> = {
   }),
   agent_faced: ofAgent((agent, message) => ({ direction: readDirection(message.direction) ?? agent.direction ?? "down" })),
   agentMessage(world, message, local_ms) {
-    ofAgent(() => ({ last_message: text(message.text), bubble: { text: text(message.text), at: local_ms } }))(world, { ...message, agent_id: message.id }, local_ms);
+    // It may still be on its way: its bubble comes when it speaks.
+    ofAgent(() => ({ last_message: text(message.text) }))(world, { ...message, agent_id: message.id }, local_ms);
   },
   agent_speech(world, message, local_ms) {
     addActivity(world, message, "said", local_ms, text(message.content), recipientsIn(world, message));

@@ -1,10 +1,11 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { safeText } from "../base/safe_text.ts";
 import { LinkState } from "../ui/link_state.tsx";
 import { useSending } from "../ui/sending.ts";
 import { Sheet } from "../ui/sheet.tsx";
 import { ActivityList } from "./activity_list.tsx";
-import { AutoButton, AutoPanel } from "./auto_panel.tsx";
+import { AutoForm } from "./auto_form.tsx";
+import { AutoButton, AutoPanel, showPanel } from "./auto_panel.tsx";
 import { LiveAgentCard } from "./live_agent_card.tsx";
 import { has_joined, join, leave, selected, selected_agent, world, world_link } from "./model.ts";
 import { SayForm } from "./say_form.tsx";
@@ -14,6 +15,8 @@ import { WorldMap } from "./world_map.tsx";
 /// The view of the world: the map, the selected agent, and the activity.
 export function WorldPane() {
   const [is_spawning, spawn] = useState(false);
+  const [is_choosing, choose] = useState(false);
+  const chooser = useRef<HTMLButtonElement>(null);
   const [warning, setWarning] = useState("");
   const [auto_error, setAutoError] = useState("");
   const { is_sending, error, send } = useSending();
@@ -26,23 +29,28 @@ export function WorldPane() {
       actions={(
         <>
           <AutoButton failed={setAutoError} />
+          <button ref={chooser} type="button" class="button" aria-expanded={is_choosing} onClick={() => { spawn(false); choose(!is_choosing); }}>Topic and cast</button>
           <LinkState at={world_link.value} id="world-link" />
           <button type="button" class="button" disabled={is_sending} onClick={() => { void send(() => (has_joined.value ? leave() : join())); }}>{has_joined.value ? "Leave" : "Join"}</button>
-          <button type="button" class="button" aria-expanded={is_spawning} onClick={() => { setWarning(""); spawn(!is_spawning); }}>Spawn</button>
+          <button type="button" class="button" aria-expanded={is_spawning} onClick={() => { setWarning(""); choose(false); spawn(!is_spawning); }}>Spawn</button>
         </>
       )}>
       {auto_error && <p class="error" role="alert">{safeText(auto_error)}</p>}
       {error && <p class="error" role="alert">{safeText(error)}</p>}
+      {is_choosing && <AutoForm started={() => { choose(false); requestAnimationFrame(showPanel); }} close={() => { choose(false); chooser.current?.focus(); }} />}
       {is_spawning && <SpawnLiveForm done={(text) => { setWarning(text); spawn(false); }} />}
       {layout_warning && <p class="notice" role="note">{safeText(layout_warning)}</p>}
       {warning && <p class="notice" role="status">{safeText(warning)}</p>}
-      {is_empty ? !is_spawning && (
-        <div class="empty">
-          <h2>Nobody here yet</h2>
-          <p>Live agents decide, speak and move on their own.</p>
-          <pre><code>cru spawn --live NAME</code></pre>
-          <button type="button" class="button is-main" onClick={() => spawn(true)}>Spawn an agent</button>
-        </div>
+      {is_empty ? !is_spawning && !is_choosing && (
+        <>
+          <div class="empty">
+            <h2>Nobody here yet</h2>
+            <p>Live agents decide, speak and move on their own.</p>
+            <pre><code>cru spawn --live NAME</code></pre>
+            <button type="button" class="button is-main" onClick={() => spawn(true)}>Spawn an agent</button>
+          </div>
+          <AutoPanel />
+        </>
       ) : (
         <>
           <WorldMap />

@@ -196,6 +196,8 @@ LineEditor::Line LineEditor::read(const std::string& prompt, bool verbatim) {
   return got;
 }
 
+void LineEditor::type(std::string_view bytes) { state_->typing.add(bytes); }
+
 void LineEditor::remember(const std::string& message) {
   state_->enter(message);
   if (state_->history_file.empty()) return;

@@ -25,6 +25,8 @@ class LineEditor {
   /// `verbatim`.
   Line read(const std::string& prompt, bool verbatim = false);
   void remember(const std::string& message);
+  /// As if this were typed now.
+  void type(std::string_view bytes);
 
  private:
   struct State;

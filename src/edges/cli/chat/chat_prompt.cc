@@ -115,6 +115,7 @@ class Conversation {
       if (!offer_script()) return;
       end = quietly_say(message);
     }
+    editor_.type(chat_.take_typed_ahead());
     if (!end) context_.show(end.error());
     leaving_ = end && *end == ChatSession::End::left;
     left_turn_ = leaving_;

@@ -29,10 +29,17 @@ class AgentRun {
         signals_({SIGINT, SIGTERM, SIGHUP}),
         events_(context.another_client()) {
     cursor_.since = text_or(spawned, "spawned_at");
+    if (context.json || !InboxPrompt::has_person()) return;
+    inbox_ = std::make_unique<InboxPrompt>(
+        context, signals_, InboxOf{.chat = chat_},
+        InboxPrompt::Options{.before = [this] { printer_.finish(); },
+                             .signal = [this](int signal) { return go_on_after(signal); }});
+    printer_.leave_inbox_to(inbox_.get());
   }
 
   Result<bool> watch() {
     auto seen = api::own_environment("CRU_RUN") ? wait() : follow();
+    context_.client().interrupt_on({});
     printer_.finish();
     return seen;
   }
@@ -43,7 +50,7 @@ class AgentRun {
     return follow_chat(
         events_, signals_, chat_, cursor_,
         [this](std::string_view type, const json::object& data) { return take(type, data); },
-        [this](int signal) { return go_on_after(signal); });
+        [this](int signal) { return go_on_after(signal); }, inbox_.get());
   }
 
   /// The events of conversations are not for agents to read: inside a run it is asked whether it is over.
@@ -64,7 +71,8 @@ class AgentRun {
 
   bool take(std::string_view type, const json::object& data) {
     if (type == "log.truncated") return !over_by_now();
-    if (type == "chat.waiting" || type.starts_with("approval.")) printer_.take(type, data);
+    if (is_one_of(type, {"chat.waiting", "budget.exhausted"}) || type.starts_with("approval."))
+      printer_.take(type, data);
     if (!type.starts_with("subagent.") || text_or(data, "task_id") != id_) return true;
     bool ended = is_over(type.substr(9));
     if (!ended || type == "subagent.completed") printer_.take(type, data);
@@ -100,6 +108,7 @@ class AgentRun {
   Signals signals_;
   Client events_;
   EventCursor cursor_;
+  std::unique_ptr<InboxPrompt> inbox_;
   bool cancel_sent_ = false;
 };
 

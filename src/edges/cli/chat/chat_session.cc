@@ -39,6 +39,8 @@ Result<ChatSession::End> ChatSession::resume(const std::string& id) {
   cursor_ = {.last_id = std::to_string(int_or(*chat, "last_event"))};
   if (text_or(*chat, "turn") != "running") return End::well;
   printer_.begin_turn(agent_);
+  watch_inbox();
+  if (inbox_ && !inbox_->show_pending()) return End::left;
   return follow();
 }
 
@@ -98,8 +100,19 @@ Result<ChatSession::End> ChatSession::say(const std::string& message) {
   return end;
 }
 
+/// What waits in this chat is decided here, where a person can be asked.
+void ChatSession::watch_inbox() {
+  if (inbox_ || context_.json || !InboxPrompt::has_person()) return;
+  inbox_ = std::make_unique<InboxPrompt>(
+      context_, signals_, InboxOf{.chat = id_},
+      InboxPrompt::Options{.before = [this] { printer_.finish(); },
+                           .signal = [this](int signal) { return go_on_after(signal); }});
+  printer_.leave_inbox_to(inbox_.get());
+}
+
 Result<ChatSession::End> ChatSession::follow() {
   cancel_sent_ = false;
+  watch_inbox();
   auto seen = follow_chat(
       events_, signals_, id_, cursor_,
       [this](std::string_view type, const json::object& data) {
@@ -108,7 +121,8 @@ Result<ChatSession::End> ChatSession::follow() {
         printer_.take(type, data);
         return !printer_.is_over();
       },
-      [this](int signal) { return go_on_after(signal); });
+      [this](int signal) { return go_on_after(signal); }, inbox_.get());
+  context_.client().interrupt_on({});
   printer_.finish();
   if (!seen) return fail(seen.error());
   if (!*seen) return End::left;

@@ -29,6 +29,8 @@ class ChatSession {
   const std::string& agent() const { return agent_; }
   /// As it is now: GET /chats/ID, with the entries after `after`.
   Result<json::object> look(int64_t after, int64_t limit = 1);
+  /// What was typed during a turn and was not meant for what was asked meanwhile.
+  std::string take_typed_ahead() { return inbox_ ? inbox_->take_typed_ahead() : std::string(); }
   void use_model(const std::string& model) { wanted_["model"] = model; }
   const json::object& wanted() const { return wanted_; }
 
@@ -38,6 +40,7 @@ class ChatSession {
   Result<> send(const std::string& message);
   bool was_taken(const std::string& message);
   Result<End> follow();
+  void watch_inbox();
   bool go_on_after(int signal);
   bool turn_is_over();
   std::string whole_entry(int64_t n);
@@ -49,6 +52,7 @@ class ChatSession {
   TurnPrinter printer_;
   Client events_;
   EventCursor cursor_;
+  std::unique_ptr<InboxPrompt> inbox_;  ///< where a person is at the terminal
   int64_t last_entry_ = 0;
   bool cancel_sent_ = false;
 };

@@ -49,6 +49,11 @@ void TurnPrinter::take(std::string_view type, const json::object& data) {
                  fmt::format("  waiting {:.0f} s: {}", wait, safe_for_terminal(text_or(data, "why"))),
                  Colour::dim) +
              "\n");
+  } else if (type == "budget.exhausted") {
+    if (!options_.inbox)
+      progress(budget_text(data, options_.progress_fd == standard_output ? context_.out : context_.err));
+  } else if (type == "chat.parked" || type == "subagent.parked") {
+    parked(data);
   } else if (type.starts_with("approval.")) {
     approval(type.substr(9), data);
   } else if (type == "chat.turn") {
@@ -160,16 +165,26 @@ void TurnPrinter::tool(const json::object& data, bool of_subagent) {
 void TurnPrinter::approval(std::string_view what, const json::object& data) {
   auto id = safe_for_terminal(text_or(data, "id"));
   const auto& style = options_.progress_fd == standard_output ? context_.out : context_.err;
-  if (what == "requested") {
+  if (what == "requested" || what == "waits") {
+    if (options_.inbox) return;
     // What a rule decides waits for nobody; what still waits is told again with every connection.
     bool is_open = is_one_of(text_or(data, "status", "pending"), {"pending", "held", "asking"});
     if (!is_open || !approvals_shown_.insert(id).second) return;
-    progress(approval_text(data, style));
-  } else if (what == "approved" || what == "denied" || what == "expired" || what == "withdrawn") {
+    progress(hanging(approval_text(data, style), style));
+  } else if (is_one_of(what, {"approved", "denied", "expired", "withdrawn"})) {
+    if (options_.inbox && options_.inbox->has_told(id, what)) return show_status("thinking");
     progress(
         style.paint(fmt::format("    {} {}", id, safe_for_terminal(text_or(data, "outcome"))), Colour::dim) +
         "\n");
   }
+}
+
+void TurnPrinter::parked(const json::object& data) {
+  const auto* parked = object_at(data, "parked");
+  if (!parked) return;
+  progress(fmt::format(
+      "{} waits: usage limit of {}, until {}; it then resumes\n", context_.err.paint("⏸", Colour::yellow),
+      safe_for_terminal(text_or(*parked, "provider")), safe_for_terminal(text_or(*parked, "until"))));
 }
 
 void TurnPrinter::turn(const json::object& data) {
@@ -228,21 +243,30 @@ void TurnPrinter::finish() {
 }
 
 Result<bool> follow_chat(Client& client, Signals& signals, const std::string& chat_id, EventCursor& cursor,
-                         const OnChatEvent& on_event, const std::function<bool(int)>& on_signal) {
-  client.interrupt_on({signals.fd()});
+                         const OnChatEvent& on_event, const std::function<bool(int)>& on_signal,
+                         InboxPrompt* inbox) {
+  std::vector<int> interrupts{signals.fd()};
+  if (inbox) interrupts.push_back(inbox->fd());
+  client.interrupt_on(interrupts);
   for (;;) {
     auto target = "/events?entity=" + percent_encode(chat_id);
     if (cursor.last_id.empty()) target += "&since=" + percent_encode(cursor.since);
-    bool enough = false;
+    bool enough = false, has_left = false;
     auto streamed = client.stream(target, cursor.last_id, [&](const ServerEvent& event) {
       if (!event.id.empty()) cursor.last_id = event.id;
       auto value = parse_json(event.data);
       const auto* data = value && value->is_object() ? object_at(value->get_object(), "data") : nullptr;
       static const json::object nothing;
-      enough = !on_event(event.type, data ? *data : nothing);
-      return !enough;
+      bool is_waiting = event.type == "approval.requested" && event.id.empty();
+      enough = !on_event(is_waiting ? "approval.waits" : event.type, data ? *data : nothing);
+      if (enough || !inbox) return !enough;
+      if (event.type == "approval.requested" && !is_waiting) has_left = !inbox->show_approvals();
+      if (event.type == "budget.exhausted") has_left = !inbox->show_questions();
+      if (event.type == "log.truncated") has_left = !inbox->show_pending();
+      return !has_left;
     });
     if (enough) return true;
+    if (has_left) return false;
     if (!streamed && !client.interrupted()) return fail(streamed.error());
     if (!client.interrupted()) {
       // The stream broke: the daemon is being replaced. Give its own restart the first go.
@@ -250,6 +274,7 @@ Result<bool> follow_chat(Client& client, Signals& signals, const std::string& ch
     }
     for (int signal = signals.take(); signal != 0; signal = signals.take())
       if (!on_signal(signal)) return false;
+    if (inbox && inbox->take() && !inbox->show_questions()) return false;
   }
 }
 

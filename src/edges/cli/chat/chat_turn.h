@@ -8,6 +8,7 @@
 #include <string>
 
 #include "edges/cli/core/context.h"
+#include "edges/cli/terminal/inbox_prompt.h"
 #include "edges/cli/terminal/markdown.h"
 #include "platform/process/signals.h"
 
@@ -21,10 +22,13 @@ class TurnPrinter {
     int progress_fd = 2;
     /// The whole of an entry that was too long for its event.
     std::function<std::string(int64_t n)> whole = {};
+    /// Shows approvals and questions instead, and asks for them; set later.
+    const InboxPrompt* inbox = nullptr;
   };
   TurnPrinter(const Context& context, Options options);
 
   void take(std::string_view type, const json::object& data);
+  void leave_inbox_to(const InboxPrompt* inbox) { options_.inbox = inbox; }
   /// Says that the agent thinks; gone with the next thing shown. Terminals only.
   void show_status(const std::string& text);
   /// Ends whatever line is open.
@@ -42,6 +46,7 @@ class TurnPrinter {
   void subagent(std::string_view what, const json::object& data);
   void tool(const json::object& data, bool of_subagent);
   void approval(std::string_view what, const json::object& data);
+  void parked(const json::object& data);
   void turn(const json::object& data);
   void show(std::string_view text);
   void progress(const std::string& text);
@@ -66,10 +71,12 @@ struct EventCursor {
   std::string last_id = {};
 };
 using OnChatEvent = std::function<bool(std::string_view type, const json::object& data)>;
-/// Hands a chat's events over until `on_event` returns false, or `on_signal` does. Outcomes: true if it was
-/// `on_event`; the client's errors.
+/// Hands a chat's events over until `on_event` returns false, or `on_signal` does. An approval that waited
+/// when the stream began comes as `approval.waits`. With an inbox, what waits is asked here: in its place
+/// among the events. Outcomes: true if it was `on_event`; false if the person leaves; the client's errors.
 Result<bool> follow_chat(Client& client, Signals& signals, const std::string& chat_id, EventCursor& cursor,
-                         const OnChatEvent& on_event, const std::function<bool(int)>& on_signal);
+                         const OnChatEvent& on_event, const std::function<bool(int)>& on_signal,
+                         InboxPrompt* inbox = nullptr);
 
 /// "/chats/ID".
 std::string chat_path(const std::string& id);

@@ -3,17 +3,20 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <vector>
 
 #include "base/text.h"
 #include "base/time.h"
 #include "edges/cli/chat/chat_texts.h"
+#include "edges/cli/core/render.h"
 
 namespace cru::cli {
 namespace {
 
 constexpr size_t bar_width = 16;
+constexpr size_t max_critique = 160;
 
 /// "1m08s", and whole milliseconds below a second.
 std::string time_words(int64_t ms) {
@@ -24,16 +27,43 @@ std::string time_words(int64_t ms) {
   return fmt::format("{}h{:02}m", seconds / 3600, seconds / 60 % 60);
 }
 
-std::string padded(std::string text, size_t width) {
-  auto have = display_width(text);
-  return have < width ? text + std::string(width - have, ' ') : text;
-}
-
 std::string_view mark_of(std::string_view status) {
   if (status == "failed") return "✗";
   if (status == "cancelled" || status == "killed") return "⊘";
   if (is_one_of(status, {"running", "active", "starting", "claimed"})) return "▸";
   return status == "queued" || status == "pending" ? "·" : "✓";
+}
+
+/// Our own signs by those that every terminal has; what else is beyond ASCII by a question mark.
+std::string to_ascii(std::string_view text) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 16> signs = {{{"└", "`"},
+                                                                                    {"├", "|"},
+                                                                                    {"│", "|"},
+                                                                                    {"─", "-"},
+                                                                                    {"✓", "+"},
+                                                                                    {"✗", "x"},
+                                                                                    {"⊘", "-"},
+                                                                                    {"▸", ">"},
+                                                                                    {"·", "."},
+                                                                                    {"█", "#"},
+                                                                                    {"▒", "%"},
+                                                                                    {"⏸", "||"},
+                                                                                    {"↻", "~"},
+                                                                                    {"→", "->"},
+                                                                                    {"…", "..."},
+                                                                                    {"—", "-"}}};
+  std::string out;
+  for (size_t length = 0; !text.empty(); text.remove_prefix(length)) {
+    length = first_code_point(text).length;
+    auto sign = text.substr(0, length);
+    if (const auto* known =
+            std::ranges::find(signs, sign, &std::pair<std::string_view, std::string_view>::first);
+        known != signs.end())
+      out += known->second;
+    else
+      out += length > 1 || static_cast<unsigned char>(sign[0]) >= 0x80 ? "?" : sign;
+  }
+  return out;
 }
 
 class TraceTree {
@@ -66,8 +96,12 @@ class TraceTree {
   static size_t depth_of(const json::object& span) { return static_cast<size_t>(int_or(span, "depth")); }
   static std::string name_of(const json::object& span) {
     auto order = int_or(span, "order");
-    return fmt::format("{}{}", order ? fmt::format("#{} ", order) : "",
-                       safe_for_terminal(text_or(span, "agent")));
+    auto name = fmt::format("{}{}", order ? fmt::format("#{} ", order) : "",
+                            safe_for_terminal(text_or(span, "agent")));
+    // Programs have the same name as often as not: the id says which run it was.
+    auto id = text_or(span, "id");
+    if (text_or(span, "kind") == "run" && id != text_or(span, "agent")) name += " " + safe_for_terminal(id);
+    return name;
   }
 
   void add(const std::string& parent, const std::string& indent) {
@@ -116,9 +150,24 @@ class TraceTree {
     auto outcome = text_or(wait, "outcome");
     bool is_open = outcome == "open";
     auto line = fmt::format("{}⏸ {} waiting: {} {}{}", indent, time_words(int_or(wait, "duration_ms")),
-                            text_or(wait, "kind"), safe_for_terminal(text_or(wait, "id")),
+                            text_or(wait, "kind") == "limit" ? "usage limit of" : text_or(wait, "kind"),
+                            safe_for_terminal(text_or(wait, "id")),
                             is_open ? ", still open" : fmt::format(", {}", safe_for_terminal(outcome)));
     out_ += style_.paint(line, is_open ? Colour::yellow : Colour::dim) + "\n";
+  }
+
+  /// "attempt 1: not passed, score 0.40, 1.2k tok, 3.1s: It names no file."
+  void add_iteration(const json::object& iteration, const std::string& indent) {
+    const auto* score = iteration.if_contains("score");
+    auto line =
+        fmt::format("{}  attempt {}: {}{}, {} tok, {}", indent, int_or(iteration, "attempt"),
+                    bool_or(iteration, "passed") ? "passed" : "not passed",
+                    score && score->is_number() ? fmt::format(", score {:.2f}", score->to_number<double>())
+                                                : std::string(),
+                    short_count(int_or(iteration, "tokens")), time_words(int_or(iteration, "duration_ms")));
+    if (auto critique = first_line(trim(text_or(iteration, "critique"))); !critique.empty())
+      line += ": " + safe_for_terminal(truncate(critique, max_critique));
+    out_ += style_.paint(line, Colour::dim) + "\n";
   }
 
   void add_details(const json::object& span, const std::string& indent) {
@@ -138,6 +187,9 @@ class TraceTree {
                                                              : ""),
                            outcome == "partial" ? Colour::yellow : Colour::dim) +
               "\n";
+      const auto* iterations = array_at(*reflection, "iterations");
+      for (const auto& each : iterations ? *iterations : json::array())
+        if (each.is_object()) add_iteration(each.get_object(), indent);
     }
     const auto* error = object_at(span, "error");
     if (!error) return;
@@ -170,7 +222,8 @@ class TraceTree {
 }  // namespace
 
 std::string trace_text(const json::object& trace, const Style& style) {
-  return TraceTree(trace, style).text();
+  auto text = TraceTree(trace, style).text();
+  return style.is_ascii ? to_ascii(text) : text;
 }
 
 }  // namespace cru::cli

@@ -20,6 +20,16 @@ AskedPart wire_part(const json::object& object) {
   return part;
 }
 
+/// What an agent asks, made so that no line of it can be taken for one of ours.
+std::string words_of_asker(std::string_view prompt) {
+  std::string out;
+  for (char c : safe_for_terminal(prompt, Newlines::keep)) {
+    out += c;
+    if (c == '\n') out += "  │ ";
+  }
+  return out;
+}
+
 std::string option_lines(const AskedPart& part, std::string_view indent) {
   std::string out;
   for (size_t i = 0; i < part.options.size(); ++i) {
@@ -50,12 +60,10 @@ std::vector<AskedPart> parts_in(const json::object& question) {
 std::string asked_text(const json::object& question) {
   auto parts = parts_in(question);
   if (parts.size() == 1)
-    return fmt::format("{}\n{}", safe_for_terminal(parts[0].prompt, Newlines::keep),
-                       option_lines(parts[0], "  "));
+    return fmt::format("{}\n{}", words_of_asker(parts[0].prompt), option_lines(parts[0], "  "));
   auto out = fmt::format("{} questions\n", parts.size());
   for (size_t i = 0; i < parts.size(); ++i)
-    out += fmt::format("{}. {}\n{}", i + 1, safe_for_terminal(parts[i].prompt, Newlines::keep),
-                       option_lines(parts[i], "   "));
+    out += fmt::format("{}. {}\n{}", i + 1, words_of_asker(parts[i].prompt), option_lines(parts[i], "   "));
   return out;
 }
 
@@ -78,14 +86,60 @@ std::string options_in_short(const json::object& question) {
   return out.empty() ? "-" : out;
 }
 
+std::string budget_text(const json::object& exhausted, const Style& style) {
+  auto id = safe_for_terminal(text_or(exhausted, "question_id"));
+  std::string how;
+  size_t number = 0;
+  if (const auto* options = array_at(exhausted, "options"))
+    for (const auto& option : *options)
+      if (option.is_string())
+        how += fmt::format("    cru questions answer {} {}   # {}\n", id, ++number,
+                           safe_for_terminal(option.get_string()));
+  return fmt::format("{} waits: {}\n{}", style.paint("⏸", Colour::yellow),
+                     safe_for_terminal(text_or(exhausted, "message")), style.paint(how, Colour::dim));
+}
+
+std::string asker_name(const json::object& asked) {
+  return safe_for_terminal(text_or(asked, "asker", text_or(asked, "agent", text_or(asked, "task_id"))));
+}
+
+std::string asker_in_short(const json::object& asked) {
+  auto parent = text_or(asked, "child_of");
+  return parent.empty() ? asker_name(asked)
+                        : fmt::format("{}, child of {}", asker_name(asked), safe_for_terminal(parent));
+}
+
+std::string_view undo_in_short(const json::object& approval) {
+  if (bool_or(approval, "reversible")) return "yes";
+  return text_or(approval, "undo") == "irreversible" ? "no" : "not known";
+}
+
+std::string ways_to_decide(const json::object& approval) {
+  auto id = safe_for_terminal(text_or(approval, "id"));
+  return fmt::format(
+      "  to approve: cru approvals approve {0}{1}\n  to deny:    cru approvals deny {0} REASON\n", id,
+      bool_or(approval, "reversible") ? "" : " --confirm " + id);
+}
+
+std::string other_ways(const json::object& approval) {
+  auto id = safe_for_terminal(text_or(approval, "id"));
+  // A program that waits for its permission cannot be asked.
+  bool can_be_asked = !is_one_of(text_or(approval, "via"), {"hook", "question"});
+  return (can_be_asked ? fmt::format("  to ask:     cru approvals ask {} QUESTION\n", id) : std::string()) +
+         fmt::format("  to hold:    cru approvals hold {}\n", id);
+}
+
 std::string approval_text(const json::object& approval, const Style& style) {
-  auto safe = [&](std::string_view key) { return safe_for_terminal(text_or(approval, key)); };
-  auto id = safe("id");
-  auto how = fmt::format("    cru approvals show {0}, then: approve {0}{1}, or deny {0} REASON", id,
-                         bool_or(approval, "reversible") ? "" : " --confirm " + id);
-  return fmt::format("{} {} needs your approval {} to {}\n{}\n", style.paint("⚑", Colour::yellow),
-                     safe("agent"), style.paint(id, Colour::bold), safe("what"),
-                     style.paint(how, Colour::dim));
+  auto id = safe_for_terminal(text_or(approval, "id"));
+  auto undo = undo_in_short(approval);
+  return fmt::format(
+      "{} {} needs your approval {} to {}{}\n{}", style.paint("⚑", Colour::yellow), asker_name(approval),
+      style.paint(id, Colour::bold), safe_for_terminal(text_or(approval, "what")),
+      undo == "yes"  ? ""
+      : undo == "no" ? ", which cannot be undone"
+                     : "; it is not known whether that can be undone",
+      style.paint(fmt::format("  to see it:  cru approvals show {}\n{}", id, ways_to_decide(approval)),
+                  Colour::dim));
 }
 
 AnswerSheet::AnswerSheet(const json::object& question)
@@ -96,8 +150,7 @@ std::string AnswerSheet::prompt() const {
   if (parts_.size() == 1) return "answer: ";
   const auto& part = parts_[answers_.size()];
   return fmt::format("{} of {}: {}\n{}answer {}: ", answers_.size() + 1, parts_.size(),
-                     safe_for_terminal(part.prompt, Newlines::keep), option_lines(part, "  "),
-                     answers_.size() + 1);
+                     words_of_asker(part.prompt), option_lines(part, "  "), answers_.size() + 1);
 }
 
 std::string AnswerSheet::take(std::string_view line) {
@@ -120,8 +173,7 @@ std::string AnswerSheet::take(std::string_view line) {
   }
   if (is_permission_) return "answer with allow, deny or \"deny: reason\"\n";
   in_own_words_ = text;
-  return fmt::format("\"{}\" is not one of the options. Send it in your own words? [y/N] ",
-                     safe_for_terminal(text));
+  return fmt::format("\"{}\" is not one of the options. Send it anyway? [y/N] ", safe_for_terminal(text));
 }
 
 json::object AnswerSheet::body() const {

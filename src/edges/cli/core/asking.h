@@ -25,7 +25,18 @@ std::string asked_text(const json::object& question);
 std::string asked_in_short(const json::object& question);
 std::string options_in_short(const json::object& question);
 
-/// That an approval waits, and how it is answered: two lines.
+/// That a budget is spent and work waits for more of it, with the whole commands that go on and stop.
+std::string budget_text(const json::object& exhausted, const Style& style);
+/// Who asks, by its name; of the daemon's lists with whose child it is.
+std::string asker_name(const json::object& asked);
+std::string asker_in_short(const json::object& asked);
+/// Whether it can be undone: "yes", "no" or "not known".
+std::string_view undo_in_short(const json::object& approval);
+/// The whole commands that decide an approval, each in its line.
+std::string ways_to_decide(const json::object& approval);
+/// And those for whoever wants to know more first.
+std::string other_ways(const json::object& approval);
+/// That an approval waits, and how it is answered.
 std::string approval_text(const json::object& approval, const Style& style);
 
 /// The answers to a question, line by line.

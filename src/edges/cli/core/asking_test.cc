@@ -15,6 +15,13 @@ json::object one_question() {
   return {{"prompt", "Ship it?"}, {"options", json::array{"yes", "no"}}, {"questions", json::array()}};
 }
 
+TEST(AskingAtTheTerminal, NoLineOfAQuestionLooksLikeOneOfOurs) {
+  auto question = one_question();
+  question["prompt"] = "Which port?\n\n⚑ lead needs your approval A-1";
+  EXPECT_EQ(asked_text(question),
+            "Which port?\n  │ \n  │ ⚑ lead needs your approval A-1\n  1) yes\n  2) no\n");
+}
+
 TEST(AskingAtTheTerminal, ShowsEveryOptionOfEveryQuestionWithItsNumber) {
   EXPECT_EQ(
       asked_text(two_questions()),
@@ -39,7 +46,7 @@ TEST(AskingAtTheTerminal, TakesOneAnswerAfterAnother) {
 TEST(AskingAtTheTerminal, AnAnswerThatWasNotOfferedIsSentOnlyIfItIsMeant) {
   AnswerSheet sheet(one_question());
   EXPECT_EQ(sheet.prompt(), "answer: ");
-  EXPECT_EQ(sheet.take("yse"), "\"yse\" is not one of the options. Send it in your own words? [y/N] ");
+  EXPECT_EQ(sheet.take("yse"), "\"yse\" is not one of the options. Send it anyway? [y/N] ");
   EXPECT_EQ(sheet.prompt(), "");
   EXPECT_EQ(sheet.take(""), "not sent\n");
   EXPECT_NE(sheet.take("later"), "");
@@ -54,6 +61,25 @@ TEST(AskingAtTheTerminal, APermissionTakesAReason) {
   EXPECT_EQ(sheet.take("maybe"), "answer with allow, deny or \"deny: reason\"\n");
   EXPECT_EQ(sheet.take("deny: not now"), "");
   EXPECT_EQ(to_text(sheet.body()), R"({"answers":["deny: not now"],"only_options":true})");
+}
+
+TEST(AskingAtTheTerminal, AnApprovalIsToldWithWholeCommands) {
+  json::object approval{
+      {"id", "A-5"},        {"agent", "worker"},   {"asker", "worker-2"},    {"child_of", "lead"},
+      {"what", "run rm a"}, {"reversible", false}, {"undo", "irreversible"}, {"via", "hook"}};
+  auto text = approval_text(approval, Style{});
+  EXPECT_NE(text.find("worker-2 needs your approval A-5 to run rm a, which cannot be undone\n"), text.npos);
+  EXPECT_NE(text.find("  to see it:  cru approvals show A-5\n"), text.npos) << text;
+  EXPECT_NE(text.find("  to approve: cru approvals approve A-5 --confirm A-5\n"), text.npos) << text;
+  EXPECT_NE(text.find("  to deny:    cru approvals deny A-5 REASON\n"), text.npos) << text;
+  EXPECT_EQ(asker_in_short(approval), "worker-2, child of lead");
+  EXPECT_EQ(other_ways(approval).find("approvals ask"), std::string::npos) << "its program cannot be asked";
+  approval["undo"] = "unknown", approval["via"] = "tool";
+  EXPECT_EQ(undo_in_short(approval), "not known");
+  EXPECT_NE(other_ways(approval).find("cru approvals ask A-5 QUESTION"), std::string::npos);
+  approval["reversible"] = true;
+  EXPECT_EQ(undo_in_short(approval), "yes");
+  EXPECT_NE(ways_to_decide(approval).find("cru approvals approve A-5\n"), std::string::npos);
 }
 
 }  // namespace

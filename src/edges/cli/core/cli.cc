@@ -211,6 +211,17 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
   return args;
 }
 
+/// What the locale's variables say, the strongest first.
+bool speaks_utf8() {
+  for (const auto* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    auto value = api::own_environment(name);
+    if (!value || value->empty()) continue;
+    auto locale = to_lower(*value);
+    return locale.contains("utf-8") || locale.contains("utf8");
+  }
+  return false;
+}
+
 void style_streams(Context& context, const Globals& globals) {
   auto now = system_clock().wall();
   for (int fd : {standard_output, standard_error}) {
@@ -220,6 +231,7 @@ void style_streams(Context& context, const Globals& globals) {
     if (auto size = style.tty ? terminal_size(fd) : std::nullopt)
       style.width = static_cast<size_t>(size->cols);
     style.now = now;
+    style.is_ascii = style.tty && !speaks_utf8();
   }
 }
 
@@ -304,6 +316,12 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
 }
 
 }  // namespace
+
+Result<Args> parse_words(const Command& command, const std::vector<std::string>& before,
+                         const std::vector<std::string>& after) {
+  Globals globals;
+  return parse_command(command, before, after, globals);
+}
 
 int run(std::span<const Command> commands, int argc, char** argv) {
   std::vector<std::string> before, after;

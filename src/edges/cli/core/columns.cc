@@ -20,16 +20,18 @@ constexpr std::array<std::string_view, 28> gives_way = {
 
 bool is_text(std::string_view field) {
   return is_one_of(field,
-                   {"prompt",      "options",      "response", "command", "doing",        "description",
-                    "reason",      "title",        "summary",  "content", "excerpt",      "heading",
-                    "task_name",   "current_task", "result",   "files",   "tags",         "capabilities",
-                    "permissions", "value",        "source",   "detail",  "matched_text", "message"});
+                   {"prompt",      "question", "options",      "response",     "command",     "doing",
+                    "description", "reason",   "title",        "summary",      "content",     "excerpt",
+                    "heading",     "what",     "task",         "outcome",      "task_name",   "current_task",
+                    "result",      "files",    "tags",         "capabilities", "permissions", "value",
+                    "source",      "detail",   "matched_text", "message",      "budget",      "covers"});
 }
 
 /// What a person types or recognises: cut only where it is very long.
 bool is_name(std::string_view field) {
-  return field == "path" || field == "name" || field == "parent" || field == "sender" ||
-         field.ends_with("id") || field.ends_with("_by") || field.ends_with("_path") || field == "agent_name";
+  return field == "path" || field == "name" || field == "scope" || field == "parent" || field == "sender" ||
+         field == "asker" || field.ends_with("id") || field.ends_with("_by") || field.ends_with("_path") ||
+         field == "agent_name";
 }
 
 /// No narrower than this.

@@ -27,7 +27,7 @@ std::string usage_of(const Command& command) {
     bool runs = command.path == "run" || command.path == "spawn";
     if (argument.rest) name = runs ? "AGENT TASK |" : name + "…";
     if (argument.behind_dashes) name = "-- " + name + "…";
-    out += argument.required || argument.rest || runs ? " " + name : " [" + name + "]";
+    out += argument.required || runs ? " " + name : " [" + name + "]";
   }
   return out;
 }
@@ -114,18 +114,18 @@ const std::vector<HelpGroup>& groups() {
         {"events", "the log of everything that happened"}}},
       {"Questions",
        {{"questions list|show|answer", "what agents ask you"},
-        {"approvals list|show|approve|deny|ask|hold|rules", "what waits for your approval"},
+        {"approvals list|show|approve|deny|ask|hold|rules", "actions to approve"},
         {"ask", "ask a person, from inside a run"}}},
       {"Agents",
        {{"agents list|show|validate|new", "definitions of agents"},
         {"chat", "talk to an agent that delegates work to others"},
         {"chats, sessions list|show|trace|open|prune", "earlier chats and reports"},
-        {"crew, top, budget list|show|set", "who is here, needs you, and spends what"}}},
+        {"crew, top, budget list|show|set", "members, who needs you, and spending"}}},
       {"Live agents",
        {{"spawn, say, world", "spawn a live agent, talk to it, see the office"},
         {"live list|show|states|tasks|conversation|message", "look at live agents"},
         {"live assign|complete|move|terminate", "direct them"},
-        {"auto start|stop|status|list|say|show|timeout", "let them talk to each other"}}},
+        {"auto start|stop|status|list|join|leave|say|show|timeout|topics", "let them talk"}}},
       {"Coordination",
        {{"work list|submit|claim|complete|cancel|show|why", "the queue of work"},
         {"locks list|acquire|release", "who is changing which files"},
@@ -137,11 +137,11 @@ const std::vector<HelpGroup>& groups() {
       {"Project",
        {{"notes search|list|read|index|status", "the project's markdown"},
         {"hooks install|uninstall|status, mcp", "connect Claude Code, Codex, MCP clients"},
-        {"trust, untrust", "let in what the repository brings, or keep it out"}}},
+        {"trust, untrust", "trust files of the repository, or stop trusting them"}}},
       {"cru",
-       {{"open, pair, pair redeem|list|revoke", "the web page; give another place your rights"},
-        {"daemon start|stop|restart|status|logs|run|adopt", "it starts by itself"},
-        {"config, config path, doctor", "settings, and what is wrong with them"},
+       {{"open, pair, pair redeem|list|revoke", "the web page; pair another place"},
+        {"daemon start|stop|restart|status|logs|run|adopt", "it starts automatically"},
+        {"config, config path, doctor", "settings, and a check of the setup"},
         {"demo, completion, version", "a tour, shell completions, the version"}}},
   };
   return all;
@@ -209,9 +209,9 @@ std::string help_overview(std::span<const Command> commands) {
         out += overview_line(command.path, command.summary);
   }
   out +=
-      "\nEvery command has --help, --json, --project DIR, --no-color. cru NOUN lists.\n"
-      "Exit codes: 0 success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon\n"
-      "unreachable, 6 the run failed, 7 timeout, 8 waits for trust, 130 interrupted.\n";
+      "\nEvery command has --help, --json, --project DIR, --no-color. cru NOUN lists.\nExit codes: 0 "
+      "success, 1 failure, 2 usage error, 3 not found, 4 denied, 5 daemon\nunreachable, 6 the run failed, 7 "
+      "timeout, 8 not trusted, 130 interrupted.\n";
   return out;
 }
 

@@ -25,7 +25,15 @@ const Listing& listing_of(Named named) {
   static const Listing live{"/live?limit=1000", "agents",      "agent_id",
                             "live agent",       "live agents", "cru live list"};
   static const Listing pairings{"/pairings", "pairings", "id", "pairing", "pairings", "cru pair list"};
+  static const Listing conversations{"/auto/conversations?limit=1000",
+                                     "conversations",
+                                     "conversationId",
+                                     "conversation",
+                                     "conversations",
+                                     "cru auto list"};
   switch (named) {
+    case Named::conversation:
+      return conversations;
     case Named::pairing:
       return pairings;
     case Named::live:
@@ -66,7 +74,9 @@ Result<std::string> complete_id(Client& client, Named named, const std::string& 
       if (row.is_object()) ids.emplace_back(text_or(row.get_object(), listing.key));
   for (const auto& id : ids) {
     if (id == prefix) return id;
-    if (!prefix.empty() && id.starts_with(prefix)) found.push_back(id);
+    // What tells conversations of a day apart is at the end.
+    bool ends_so = named == Named::conversation && id.ends_with("-" + prefix);
+    if (!prefix.empty() && (id.starts_with(prefix) || ends_so)) found.push_back(id);
   }
   if (const auto* rows = array_at(*reply, listing.list);
       rows && named == Named::question && found.size() != 1)

@@ -8,10 +8,11 @@ namespace cru::cli {
 
 using client::Client;
 
-enum class Named { run, question, work, handoff, live, pairing };
+enum class Named { run, question, work, handoff, live, pairing, conversation };
 
-/// The one id that begins with `prefix`. The name of a run stands for its only pending question. Errors:
-/// not_found with the nearest id as hint; invalid_argument if several begin so.
+/// The one id that begins with `prefix`; of conversations also the one that ends with it. The name of a run
+/// stands for its only pending question. Errors: not_found with the nearest id as hint; invalid_argument if
+/// several begin so.
 Result<std::string> complete_id(Client& client, Named kind, const std::string& prefix);
 
 /// Calls `call(id)`, and again with the whole id if the daemon knows none by the one given. An exact

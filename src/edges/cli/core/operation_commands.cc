@@ -105,9 +105,12 @@ Result<std::string> call_operation(Client& client, const Operation& operation, j
 std::string nothing_of(const Operation& operation) {
   if (operation.name == "discover_agents") return "no other agents";
   if (operation.name == "list_teams") return "no members";
+  if (operation.name == "list_budgets")
+    return "no budget is set; to see the spending: cru budget --all; to set one: cru budget set day "
+           "tokens=2M";
   if (operation.name == "check_locks") return "no locks";
   if (operation.name == "list_crew")
-    return "nobody is at work here now; those that have ended: cru crew --all";
+    return "no member is active; to list those that have ended: cru crew --all";
   return fmt::format("no {}", operation.cli.list == "agents" ? "runs" : operation.cli.list);
 }
 
@@ -129,8 +132,20 @@ void shorten_questions(json::array& rows) {
     if (!row.is_object()) continue;
     auto& question = row.get_object();
     auto prompt = asked_in_short(question), options = options_in_short(question);
-    question["prompt"] = std::move(prompt);
-    question["options"] = std::move(options);
+    question["prompt"] = prompt;
+    if (auto parent = text_or(question, "child_of"); !parent.empty())
+      question["task_id"] = fmt::format("{}, child of {}", text_or(question, "task_id"), parent);
+    question["options"] = options;
+  }
+}
+
+/// Who asks, and whether it can be undone, in a word or two.
+void shorten_approvals(json::array& rows) {
+  for (auto& row : rows) {
+    if (!row.is_object()) continue;
+    auto& approval = row.get_object();
+    approval["can_undo"] = undo_in_short(approval);
+    approval["asker"] = asker_in_short(approval);
   }
 }
 
@@ -175,6 +190,7 @@ Result<int> show_reply(Context& context, const Operation& operation, const std::
       if (row.is_object()) row.get_object()["id"] = std::string(text_or(row.get_object(), "task_id"));
   }
   if (rows && operation.name == "list_questions") shorten_questions(*rows);
+  if (rows && operation.name == "list_approvals") shorten_approvals(*rows);
   if (rows && operation.name == "list_runs") leave_out_unused(columns, *rows);
   if (!rows || rows->empty())
     context.note(nothing_of(operation));
@@ -230,10 +246,10 @@ bool is_about_waiting(const json::object& reply) {
 }
 
 /// The same refusal after a wait: to advise waiting makes no sense any more.
-Error waited_in_vain(const json::object& reply) {
+Error timeout_of(const json::object& reply) {
   auto error = refusal_of(reply);
   error.code = Code::timed_out;
-  error.message = "the wait has ended: " + error.message;
+  error.message = "the wait timed out: " + error.message;
   error.hint =
       text_or(reply, "reason") == "locked_by_other" ? "see: cru locks" : "see: cru work list --status open";
   return error;
@@ -302,7 +318,7 @@ Result<int> run_row(Context& context, std::string_view operation, json::object i
   if (!reply) return fail(reply.error());
   auto value = parse_json(*reply);
   if (waited && value && value->is_object() && is_about_waiting(value->get_object())) {
-    if (!context.json) return fail(waited_in_vain(value->get_object()));
+    if (!context.json) return fail(timeout_of(value->get_object()));
     context.print_json(*reply);
     return exit_timed_out;
   }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 #include <vector>
 
 #include "base/plain_words.h"
@@ -73,12 +74,12 @@ std::vector<size_t> column_widths(std::span<const std::string_view> fields, Cell
   return fit_columns(fields, cells, style.width);
 }
 
+}  // namespace
+
 std::string padded(const std::string& text, size_t width) {
   auto have = display_width(text);
   return have < width ? text + std::string(width - have, ' ') : text;
 }
-
-}  // namespace
 
 std::string Style::paint(std::string_view text, Colour which) const {
   constexpr std::array<std::string_view, 7> codes = {"", "1", "2", "31", "32", "33", "36"};
@@ -96,6 +97,42 @@ Colour status_colour(std::string_view status) {
     return Colour::yellow;
   if (is_one_of(status, {"starting", "pending", "queued"})) return Colour::cyan;
   return Colour::none;
+}
+
+std::string hanging(std::string_view text, const Style& style) {
+  if (!style.tty) return std::string(text);
+  std::string_view mark = style.is_ascii ? "\n  | " : "\n  │ ";
+  constexpr size_t mark_width = 4, min_width = 16;
+  // Not the last column: some terminals break there already.
+  size_t room = std::max(style.width, min_width) - 1, used = 0;
+  std::string out;
+  while (!text.empty()) {
+    auto c = first_code_point(text);
+    auto shown = text.substr(0, c.length);
+    // The only escape sequences here are the colours of `paint`.
+    if (c.value == 0x1b) {
+      shown = text.substr(0, text.find('m') + 1);
+      out += shown.empty() ? std::exchange(text, {}) : shown;
+      text.remove_prefix(std::min(shown.size(), text.size()));
+      continue;
+    }
+    text.remove_prefix(c.length);
+    if (c.value == '\n') {
+      out += '\n';
+      used = 0;
+      continue;
+    }
+    // What is not ASCII may be two columns wide, whatever a table says of it.
+    bool is_tab = c.value == '\t';
+    size_t width = is_tab ? 4 : c.value < 0x80 ? 1 : 2;
+    if (used + width > room) {
+      out += mark;
+      used = mark_width;
+    }
+    out += is_tab ? std::string_view("    ") : shown;
+    used += width;
+  }
+  return out;
 }
 
 std::string relative_time(Time time, Time now) {

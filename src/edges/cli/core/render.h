@@ -18,10 +18,17 @@ struct Style {
   bool colour = false;  ///< escape sequences
   size_t width = 80;
   Time now = {};
+  bool is_ascii = false;  ///< a terminal whose locale does not say UTF-8: signs beyond ASCII may not be there
 
   std::string paint(std::string_view text, Colour colour) const;
 };
 
+/// With spaces at its end, up to so many columns of a terminal.
+std::string padded(const std::string& text, size_t width);
+/// `text` with every line broken before the terminal would break it, and continued behind a mark: text of an
+/// agent must not begin a line, where it could pass for one of ours. Tabs become spaces. Not a terminal:
+/// unchanged.
+std::string hanging(std::string_view text, const Style& style);
 /// "3m ago", "in 5s"; for people.
 std::string relative_time(Time time, Time now);
 /// A field's value in one line: times by the style, lists joined, null as "-".

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <sstream>
+
+#include "base/text.h"
 
 namespace cru::cli {
 namespace {
@@ -51,6 +54,26 @@ TEST(Render, ShowsARecordWithoutItsNulls) {
   json::object run{
       {"task_id", "a"}, {"argv", {"echo", "a b"}}, {"error", nullptr}, {"options", json::array{}}};
   EXPECT_EQ(record(run, {}), "task_id  a\nargv     echo 'a b'\noptions  -\n");
+}
+
+// An agent's text that is as long as the line, or full of tabs, must not begin a line of its own.
+TEST(Render, BreaksLinesBehindAMarkBeforeTheTerminalDoes) {
+  Style terminal{.tty = true, .width = 20};
+  auto padding = std::string(60, '\t'), spaces = std::string(200, ' ');
+  for (const auto& text : {padding + "A-1 can undo yes", spaces + "A-1 can undo yes", std::string(90, 'x')}) {
+    std::istringstream lines(hanging("what " + text + "\nours", terminal));
+    std::string line;
+    for (size_t n = 0; std::getline(lines, line); ++n) {
+      EXPECT_TRUE(n == 0 || line == "ours" || line.starts_with("  │ ")) << line;
+      EXPECT_LT(display_width(line), 20U) << line;
+      EXPECT_EQ(line.find('\t'), std::string::npos);
+    }
+  }
+  EXPECT_EQ(hanging("short\nlines\n", terminal), "short\nlines\n");
+  EXPECT_EQ(hanging("a\tb" + padding, {.tty = false, .width = 20}), "a\tb" + padding) << "not a terminal";
+  Style coloured{.tty = true, .colour = true, .width = 20};
+  auto painted = coloured.paint("12345678901234567", Colour::red);
+  EXPECT_EQ(hanging(painted, coloured), painted) << "colours have no width";
 }
 
 }  // namespace

@@ -70,6 +70,12 @@ std::string work_submitted(const json::object& reply, const Style&) {
 }
 
 std::string work_claimed(const json::object& reply, const Style& style) {
+  if (const auto* items = array_at(reply, "items")) {
+    std::string out;
+    for (const auto& item : *items)
+      if (const auto* object = item.if_object()) out += work_claimed(*object, style);
+    return out;
+  }
   auto id = said(reply, "task_id");
   Details details(style);
   details.add("id", id);
@@ -278,8 +284,45 @@ bool is_on_page(std::string_view field) {
                            "waits_for",    "tokens",         "cost_usd",       "spent"});
 }
 
+std::string budget_page(const json::object& budget, const Style& style) {
+  auto scope = said(budget, "scope");
+  auto limits = said(budget, "budget");
+  bool is_damaged = bool_or(budget, "damaged");
+  auto out = fmt::format("{}: {}", scope,
+                         is_damaged       ? style.paint("its budget cannot be read", Colour::red)
+                         : limits.empty() ? "no budget"
+                                          : fmt::format("{} used", said(budget, "used")));
+  Details details(style);
+  if (!is_damaged) details.add("budget", limits);
+  auto seconds = budget.if_contains("seconds");
+  auto time = seconds && seconds->is_number() ? seconds->to_number<double>() : 0;
+  details.add("spent", fmt::format("{}, {} {}, {}", said(budget, "spent"), int_or(budget, "turns"),
+                                   int_or(budget, "turns") == 1 ? "reply" : "replies",
+                                   format_duration(Duration(static_cast<int64_t>(time * 1000)))));
+  if (auto aside = int_or(budget, "reserved_tokens"); aside > 0)
+    details.add("set aside", how_many(aside, "token"));
+  if (!limits.empty() && !is_damaged)
+    details.add("then",
+                said(budget, "when") == "stop" ? "the work stops" : "the work waits, and you are asked");
+  auto source = said(budget, "source");
+  if (source == "person") details.add("set by", "you");
+  if (source == "flag") details.add("set by", "--budget");
+  if (source == "definition") details.add("set by", "the definition of its agent");
+  if (source == "agent") details.add("set by", "the agent that started it");
+  if (source == "configuration") details.add("set by", "the configuration");
+  if (bool_or(budget, "closed"))
+    details.add("stopped",
+                fmt::format("you are not asked again; to continue: cru budget set {} --add LIMITS", scope));
+  if (is_damaged)
+    details.add("to continue",
+                fmt::format("cru budget set {0} LIMITS, or: cru budget set {0} --clear", scope));
+  return out + "\n" + details.text();
+}
+
 using Sentence = std::string (*)(const json::object&, const Style&);
-constexpr std::array<std::pair<std::string_view, Sentence>, 23> sentences = {{
+constexpr std::array<std::pair<std::string_view, Sentence>, 25> sentences = {{
+    {"show_budget", budget_page},
+    {"set_budget", budget_page},
     {"acquire_lock", lock_taken},
     {"release_lock", lock_released},
     {"submit_work", work_submitted},
@@ -307,6 +350,15 @@ constexpr std::array<std::pair<std::string_view, Sentence>, 23> sentences = {{
 
 }  // namespace
 
+namespace {
+
+/// Why the keeper writes nothing of it; else it waits for a budget or a usage limit.
+bool is_about_disk(std::string_view waits_for) {
+  return waits_for.contains("disk") || waits_for.contains("output file");
+}
+
+}  // namespace
+
 std::string run_page(const json::object& run, const Style& style) {
   auto status = said(run, "status");
   auto out = fmt::format("{} {} {}", said(run, "task_id"), verb_for(status),
@@ -321,8 +373,10 @@ std::string run_page(const json::object& run, const Style& style) {
     details.add("badge", style.paint(badge, status_colour(badge)));
   }
   if (has(run, "waits_for"))
-    details.add("waits", fmt::format("{}: free some space, or: cru kill {}", said(run, "waits_for"),
-                                     said(run, "task_id")));
+    details.add("waits",
+                fmt::format("{}{}: cru kill {}", said(run, "waits_for"),
+                            is_about_disk(said(run, "waits_for")) ? ": free some space, or" : "; to end it",
+                            said(run, "task_id")));
   if (has(run, "pid")) details.add("process", std::to_string(int_or(run, "pid")));
   if (has(run, "exit_code")) details.add("exit code", std::to_string(int_or(run, "exit_code")));
   for (auto [field, name] : {std::pair("started_at", "started"), std::pair("ended_at", "ended")})

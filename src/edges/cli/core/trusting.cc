@@ -8,7 +8,7 @@ namespace cru::cli {
 
 Flag trust_once_flag() {
   return {.name = "trust-once",
-          .summary = "trust what the project brings as it is now, until the daemon ends (for CI)"};
+          .summary = "trust the project's files as they are now, until the daemon ends (for CI)"};
 }
 
 Result<size_t> trust_all(client::Client& client, bool once) {

@@ -16,7 +16,7 @@ struct FollowOptions {
   OutputPrinter::Options print = {};
   bool kill_on_interrupt = false;  ///< the first Ctrl-C ends the run, the second leaves it
   bool show_questions = false;     ///< and approvals, as they are asked
-  bool answers_here = true;        ///< questions are answered here, where there is a terminal
+  bool answers_here = true;        ///< they are answered and decided here, where there is a terminal
   bool quiet = false;              ///< wait only
   bool json_lines = false;         ///< a record a line instead of text
 };

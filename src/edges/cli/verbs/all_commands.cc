@@ -11,7 +11,7 @@ namespace {
 
 /// A noun alone lists what there is of it, or says how it is.
 void add_bare_nouns(std::vector<Command>& table) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> nouns = {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 10> nouns = {
       {{"teams", "teams list"},
        {"budget", "budget list"},
        {"locks", "locks list"},
@@ -19,6 +19,7 @@ void add_bare_nouns(std::vector<Command>& table) {
        {"memory", "memory recall"},
        {"notes", "notes list"},
        {"live", "live list"},
+       {"auto", "auto list"},
        {"hooks", "hooks status"},
        {"daemon", "daemon status"}}};
   for (auto [noun, path] : nouns) {

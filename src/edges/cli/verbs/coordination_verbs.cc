@@ -227,10 +227,12 @@ void add_work(std::vector<Command>& table) {
   table.push_back(std::move(submit));
   auto claim = verb_of("get_work");
   let_wait(claim, "get_work");
-  claim.examples = {"cru work claim --task-types review", "cru work claim --wait 60"};
+  claim.examples = {"cru work claim --task-types review", "cru work claim --wait 60",
+                    "cru work claim --max-items 4"};
   table.push_back(std::move(claim));
   auto complete = verb_of("complete_work");
-  drop_flags(complete, {"success", "error-message", "retry"});
+  drop_flags(complete, {"success", "error-message", "retry", "items"});
+  complete.arguments.front().required = true;
   complete.flags.push_back({.name = "failed",
                             .kind = Kind::text,
                             .value = "MESSAGE",
@@ -271,9 +273,9 @@ void add_coordination_commands(std::vector<Command>& table) {
   auto crew = verb_of("list_crew");
   crew.examples = {"cru crew", "cru crew --all"};
   crew.details =
-      "BADGE is one word, the same in every list: needs you, failed, disconnected (gone, and left something "
-      "behind), speaking, "
-      "listening, thinking, using a tool, queued, idle, or done. With --json each also has the evidence.";
+      "BADGE is the state of a member, the same in every list: needs you, failed, disconnected (gone, and "
+      "left something behind), speaking, listening, thinking, using a tool, queued, idle, or done. With "
+      "--json each also has the reason.";
   table.push_back(std::move(crew));
   auto peers = verb_of("discover_agents");
   peers.examples = {"cru peers", "cru peers --capability review", "cru peers --status disconnected"};

@@ -62,7 +62,7 @@ TEST_F(CoordinationVerbs, AWaitThatEndedHasAnExitCodeOfItsOwn) {
       "message":"a is locked by codex-1 until 10:00"})"));
     auto waited = cru({"locks", "acquire", "a", "--wait", "1"});
     EXPECT_EQ(waited.code, 7);
-    EXPECT_EQ(waited.err, "cru: the wait has ended: a is locked by codex-1 until 10:00\n  see: cru locks\n");
+    EXPECT_EQ(waited.err, "cru: the wait timed out: a is locked by codex-1 until 10:00\n  see: cru locks\n");
     EXPECT_EQ(cru({"locks", "acquire", "a", "--wait", "1", "--json"}).code, 7);
     EXPECT_EQ(cru({"locks", "acquire", "a"}).code, 1);
     EXPECT_EQ(cru({"locks", "acquire", "a", "--wait", "0"}).code, 1);

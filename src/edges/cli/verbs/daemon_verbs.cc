@@ -106,7 +106,7 @@ Result<int> restart_verb(Context& context, const Args& args) {
 Result<int> adopt_verb(Context& context, const Args& args) {
   const auto& root = context.project.root;
   if (api::own_environment("CRU_RUN"))
-    return fail(Code::not_a_person, "only a person adopts a state folder, and this is a run");
+    return fail(Code::not_a_person, "only a person can adopt a state folder, and this is a run");
   if (file_exists(context.project.mark_file()) && check_state_folder(root, ".coven")) {
     context.note("nothing to do: cru knows this .coven as its own");
     return 0;
@@ -115,10 +115,11 @@ Result<int> adopt_verb(Context& context, const Args& args) {
   if (auto possible = check_adoption(root, ".coven"); !possible) return fail(possible.error());
   if (!args.has("yes")) {
     if (!context.can_ask())
-      return fail(Code::invalid_argument, "nobody is there to be asked", "", "cru daemon adopt --yes");
+      return fail(Code::invalid_argument, "daemon adopt needs a confirmation, and there is no terminal", "",
+                  "cru daemon adopt --yes");
     auto question = fmt::format(
-        "Adopt {}? What is in it counts from then on: commands that verify work, rules, history. Places that "
-        "were paired have to be paired again. Do so only if you know where it comes from.",
+        "Adopt {}? Its content is then used: commands that verify work, rules, history. Paired places must "
+        "be paired again. Adopt it only if you know where it comes from.",
         safe_for_terminal(context.project.state()));
     if (!context.ask_yes(question)) {
       context.note("not adopted: nothing has changed");
@@ -209,7 +210,7 @@ void add_daemon_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "daemon adopt",
        .group = group,
-       .summary = "Uses a .coven that cru does not know as its own: a copy, or one that an older cru made",
+       .summary = "Accepts a .coven that cru does not know as its own: a copy, or one of an older version",
        .flags = {{.name = "yes", .letter = 'y', .summary = "without asking"}},
        .run = adopt_verb,
        .details =

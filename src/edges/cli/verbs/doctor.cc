@@ -5,6 +5,7 @@
 #include "base/agent_id.h"
 #include "base/text.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/terminal/word_wrap.h"
 #include "edges/cli/verbs/account_check.h"
 #include "edges/hooks/hook_guard.h"
 #include "edges/hooks/installer.h"
@@ -90,7 +91,7 @@ std::vector<Check> check_traces(const Context& context) {
                              int_or(*traces, "exported"), dropped);
   if (!error.empty()) message += fmt::format("; the last batch failed: {}", error);
   return {{"traces", dropped > 0 ? "warn" : "ok", message,
-           dropped > 0 ? "look at the collector, and at OTEL_EXPORTER_OTLP_ENDPOINT" : ""}};
+           dropped > 0 ? "check the collector and OTEL_EXPORTER_OTLP_ENDPOINT" : ""}};
 }
 
 /// What the daemon itself says is not well.
@@ -198,18 +199,18 @@ std::string confine_in_force(const Context& context) {
 Check check_jail(const Context& context) {
   auto setting = confine_in_force(context);
   if (setting == "off")
-    return {"confinement", "warn", "`confine: off` is set in your configuration: agents may do what you may",
+    return {"confinement", "warn",
+            "`confine: off` is set in your configuration: agents have all of your rights",
             "remove it, unless this machine cannot confine agents"};
   auto in_force = setting == "require" ? " (`confine: require`)" : "";
   auto means = try_jail();
   constexpr auto hint =
       "allow user namespaces (sysctl kernel.unprivileged_userns_clone=1, or a container that permits them)";
   if (means.namespaces && means.landlock < landlock_with_scopes)
-    return {
-        "confinement", "warn",
-        "namespaces; but this kernel's Landlock is too old to keep agents from abstract sockets, by which "
-        "some programs (X servers above all) do what anybody asks",
-        "use Linux 6.12 or later"};
+    return {"confinement", "warn",
+            "namespaces; but this kernel's Landlock is too old to keep agents from abstract sockets, through "
+            "which some programs (above all X servers) obey any client",
+            "use Linux 6.12 or later"};
   if (means.namespaces)
     return {"confinement", "ok",
             fmt::format("namespaces{}{}{}", means.seccomp ? ", seccomp" : "",
@@ -300,11 +301,15 @@ Result<int> examine(Context& context) {
                     {"status", check.status},
                     {"message", check.message},
                     {"fix", json_or_null(check.fix)}});
-    text += fmt::format("{}  {:<{}} {}\n",
-                        context.out.paint(fmt::format("{:<4}", check.status), status_colour(check.status)),
-                        safe_for_terminal(check.name), width, safe_for_terminal(check.message));
-    if (!check.fix.empty())
-      text += fmt::format("      {:<{}} → {}\n", "", width, safe_for_terminal(check.fix));
+    WordWrap wrap(context.out.tty ? context.out.width : 0);
+    wrap.hang(std::string(width + 7, ' '));
+    wrap.take(text,
+              fmt::format("{}  {:<{}} {}\n",
+                          context.out.paint(fmt::format("{:<4}", check.status), status_colour(check.status)),
+                          safe_for_terminal(check.name), width, safe_for_terminal(check.message)));
+    if (check.fix.empty()) continue;
+    wrap.hang(std::string(width + 9, ' '));
+    wrap.take(text, fmt::format("{:<{}}→ {}\n", "", width + 7, safe_for_terminal(check.fix)));
   }
   if (context.json)
     context.print_json(to_text(json::object{{"ok", !failed}, {"checks", std::move(rows)}}));

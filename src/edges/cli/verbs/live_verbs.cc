@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "edges/cli/chat/chat.h"
-#include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
+#include "edges/cli/core/reply.h"
 #include "edges/cli/terminal/world_map.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "edges/cli/verbs/live.h"
@@ -32,17 +32,12 @@ Result<int> say_verb(Context& context, const Args& args) {
   if (args.has("to")) body["to"] = json::value_from(args.all("to"));
   if (args.has("everybody")) body["everybody"] = true;
   if (args.has("as")) body["user_id"] = args.get("as");
-  auto text = context.client().call_text("POST", "/world/say", to_text(body));
-  if (!text) return fail(text.error());
-  if (context.json) {
-    context.print_json(*text);
-    return 0;
-  }
-  auto reply = parse_json(*text);
-  if (!reply || !reply->is_object())
-    return fail(Code::internal, "unexpected reply from the daemon: not a message");
-  auto count = int_or(reply->get_object(), "recipient_count");
-  context.print(fmt::format("{}\n", text_or(reply->get_object(), "message_id")));
+  auto reply =
+      reply_to_show(context, context.client().call_text("POST", "/world/say", to_text(body)), "a message");
+  if (!reply) return fail(reply.error());
+  if (!*reply) return 0;
+  auto count = int_or(**reply, "recipient_count");
+  context.print(fmt::format("{}\n", text_or(**reply, "message_id")));
   context.note(count == 0 ? "no agent is within hearing distance; use --to NAME or --everybody"
                           : fmt::format("recipients: {}; watch the effect with: cru world --follow", count));
   return 0;
@@ -156,14 +151,10 @@ Result<int> spawn_live(Context& context, const Args& args) {
                                 error.hint.empty() ? "" : "\n", words[0]);
     return fail(std::move(error));
   }
-  if (context.json) {
-    context.print_json(*text);
-    return 0;
-  }
-  auto reply = parse_json(*text);
-  if (!reply || !reply->is_object())
-    return fail(Code::internal, "unexpected reply from the daemon: not an agent");
-  const auto& spawned = reply->get_object();
+  auto reply = reply_to_show(context, text, "an agent");
+  if (!reply) return fail(reply.error());
+  if (!*reply) return 0;
+  const auto& spawned = **reply;
   context.print(fmt::format("{}\n", text_or(spawned, "agent_id")));
   if (auto warning = text_or(spawned, "warning"); !warning.empty())
     context.note(fmt::format("warning: {}", safe_for_terminal(warning)));

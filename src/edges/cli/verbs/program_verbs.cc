@@ -86,14 +86,15 @@ Result<int> pair_verb(Context& context, const Args& args) {
 /// The code is read, not passed as an argument, which every user of the machine could see.
 Result<int> redeem_verb(Context& context, const Args&) {
   auto file = edges::key_file(context.project, api::own_environment);
-  if (file.empty()) return fail(Code::invalid_argument, "there is no home folder to keep the key in", "HOME");
+  if (file.empty())
+    return fail(Code::invalid_argument, "there is no home folder to store the key in", "HOME");
   if (is_terminal(standard_input)) write_out(standard_error, "Code: ");
   std::string code;
   std::getline(std::cin, code);
   code = trim(code);
   if (code.empty())
     return fail(Code::invalid_argument, "a code is required on standard input", "code",
-                "make one where you are recognised: cru pair");
+                "create one where you are recognised: cru pair");
   // The key that this place has so far is worth nothing afterwards.
   json::object request{{"code", code}};
   auto kept = read_file(file, 256).value_or("");
@@ -126,26 +127,24 @@ Result<int> demo_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_other_commands(std::vector<Command>& table) {
-  table.push_back(
-      {.path = "open",
-       .group = "cru",
-       .summary = "Prints the address of the web page, and opens it if there is a desktop",
-       .run = open_verb,
-       .details = "Whoever opens the address within a day has your rights in this project: treat it as a\n"
-                  "password. `cru pair list` shows what has been opened."});
+  table.push_back({.path = "open",
+                   .group = "cru",
+                   .summary = "Prints the address of the web page, and opens it if there is a desktop",
+                   .run = open_verb,
+                   .details = "Anyone who opens the address within a day has your rights in this project: "
+                              "treat it as a\npassword. `cru pair list` shows what has been opened."});
   table.push_back({.path = "pair",
                    .group = "cru",
-                   .summary = "Makes a code by which another place gets your rights in this project",
+                   .summary = "Creates a pairing code that gives another place your rights in this project",
                    .flags = {{.name = "label",
                               .kind = Kind::text,
                               .value = "TEXT",
-                              .summary = "what to call the place in `cru pair list`"}},
+                              .summary = "the name of the place in `cru pair list`"}},
                    .examples = {"cru pair --label 'dev container'"},
                    .run = pair_verb,
-                   .details =
-                       "For places where a process cannot show that a person is there: a container, or\n"
-                       "another machine through a tunnel. A code is good for one place, within a day.\n"
-                       "See also: pair redeem, pair list, pair revoke."});
+                   .details = "For places in which cru cannot verify that a person is calling: a container, "
+                              "or\nanother machine through a tunnel. A code works for one place, within a "
+                              "day.\nSee also: pair redeem, pair list, pair revoke."});
   table.push_back(
       {.path = "pair redeem",
        .group = "cru",

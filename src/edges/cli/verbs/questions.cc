@@ -11,6 +11,7 @@
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/operation_commands.h"
 #include "edges/cli/verbs/all_commands.h"
+#include "edges/cli/verbs/inbox_commands.h"
 #include "platform/loop/clock.h"
 #include "platform/process/signals.h"
 
@@ -32,11 +33,9 @@ Result<int> wait_for_answer(Context& context, const std::string& id, std::option
     auto text = client.call_text("GET", fmt::format("{}?wait_seconds={}", question_path(id), wait.count()),
                                  {}, 30s + wait);
     if (!text && client.interrupted()) return exit_interrupted;
-    if (!text) return fail(text.error());
-    auto value = parse_json(*text);
-    if (!value || !value->is_object())
-      return fail(Code::internal, "unexpected reply from the daemon: not a question");
-    const auto& question = value->get_object();
+    auto found = object_in(text, "a question");
+    if (!found) return fail(found.error());
+    const auto& question = *found;
     auto status = text_or(question, "status");
     if (status == "answered") {
       if (context.json)
@@ -45,9 +44,12 @@ Result<int> wait_for_answer(Context& context, const std::string& id, std::option
         context.print(fmt::format("{}\n", text_or(question, "response")));
       return 0;
     }
-    if (status != "pending") return fail(Code::conflict, fmt::format("question {} has {}", id, status));
+    if (status != "pending")
+      return fail(Code::conflict, fmt::format("question {} has {}", id, status), {},
+                  fmt::format("see: cru questions show {}", id));
     if (seconds && wait.count() == 0)
-      return fail(Code::timed_out, fmt::format("question {} was not answered within {} s", id, *seconds));
+      return fail(Code::timed_out, fmt::format("question {} was not answered within {} s", id, *seconds), {},
+                  fmt::format("it is still pending; read the answer later: cru questions show {}", id));
   }
 }
 
@@ -91,13 +93,14 @@ Result<json::array> numbered_answers(const std::vector<std::string>& given) {
 json::object answers_from_terminal(const Context& context, const json::object& question) {
   auto asks = safe_for_terminal(text_or(question, "task_id")) + " asks: ";
   auto parts = parts_in(question).size();
-  context.print(asks + (parts == 1 ? asked_text(question) : fmt::format("{} questions\n", parts)));
+  auto print = [&](const std::string& text) { context.print(hanging(text, context.out)); };
+  print(asks + (parts == 1 ? asked_text(question) : fmt::format("{} questions\n", parts)));
   AnswerSheet sheet(question);
   while (!sheet.is_complete()) {
-    context.print(sheet.prompt());
+    print(sheet.prompt());
     std::string line;
     if (!std::getline(std::cin, line)) return {};
-    context.print(sheet.take(line));
+    print(sheet.take(line));
   }
   return sheet.body();
 }
@@ -121,8 +124,10 @@ Result<int> answer_verb(Context& context, const Args& args) {
   input.erase("answer");  // of the row it is the one text; here it is typed with a number
   input["only_options"] = !args.has("free-text");
   if (args.has("answer") && args.has("answers"))
-    return fail(Code::invalid_argument,
-                "questions answer: give the answers in order, or with --answer, not both", "answer");
+    return fail(
+        Code::invalid_argument, "questions answer: give the answers in order, or with --answer, not both",
+        "answer",
+        fmt::format("for example: cru questions answer {} --answer 1=SQLite --answer 2=443", args.get("id")));
   if (args.has("answer")) {
     auto answers = numbered_answers(args.all("answer"));
     if (!answers) return fail(answers.error());
@@ -130,15 +135,15 @@ Result<int> answer_verb(Context& context, const Args& args) {
   }
   if (!input.contains("answers")) {
     auto text = call_row(context, "get_question", {{"id", args.get("id")}});
-    if (!text) return fail(text.error());
-    auto question = parse_json(*text);
-    if (!question || !question->is_object())
-      return fail(Code::internal, "unexpected reply from the daemon: not a question");
-    const auto& asked = question->get_object();
+    auto found = object_in(text, "a question");
+    if (!found) return fail(found.error());
+    const auto& asked = *found;
     if (text_or(asked, "status") == "pending") {
       if (!context.can_ask() || context.json) return fail(no_answer_given(asked));
       auto body = answers_from_terminal(context, asked);
-      if (body.empty()) return fail(Code::invalid_argument, "questions answer: no answer given", "answer");
+      if (body.empty())
+        return fail(Code::invalid_argument, "questions answer: no answer given", "answer",
+                    fmt::format("it is still pending: cru questions answer {} ANSWER", args.get("id")));
       input["answers"] = body["answers"];
       input["only_options"] = body["only_options"];
     } else {
@@ -152,31 +157,20 @@ Result<int> answer_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_question_commands(std::vector<Command>& table) {
-  auto list = generic_command("list_questions");
-  list.examples = {"cru questions list --pending", "cru questions list --task-id nightly --json"};
-  auto bare = list;
-  bare.path = "questions";
-  bare.summary = "Lists pending questions";
-  bare.flags.clear();
-  bare.examples = {"cru questions", "cru questions answer q1 yes"};
-  bare.run = [inner = list.run](Context& context, const Args& args) {
-    auto pending = args;
-    pending.add("pending", "true");
-    return inner(context, pending);
-  };
-  table.push_back(std::move(bare));
-  table.push_back(std::move(list));
-  auto show = generic_command("get_question");
-  std::erase_if(show.flags, [](const Flag& flag) { return flag.name == "wait-seconds"; });
-  table.push_back(std::move(show));
-  auto answer = generic_command("answer_question");
-  std::erase_if(answer.flags,
-                [](const Flag& flag) { return flag.name == "only-options" || flag.name == "answer"; });
+  add_inbox_list(table,
+                 {.operation = "list_questions",
+                  .noun = "questions",
+                  .summary = "Lists pending questions",
+                  .examples = {"cru questions list --pending", "cru questions list --task-id nightly --json"},
+                  .bare_examples = {"cru questions", "cru questions answer q1 yes"}});
+  table.push_back(command_for_people("get_question", {"wait-seconds"}));
+  auto answer = command_for_people("answer_question", {"only-options", "answer"});
   answer.arguments.front().summary = "the question's id, or the run that asks";
-  answer.arguments.back() = {.name = "answers",
-                             .summary = "the answer; of several questions, one for each; none: you are asked",
-                             .required = false,
-                             .rest = true};
+  answer.arguments.back() = {
+      .name = "answers",
+      .summary = "the answer, or one for each of several questions; you are asked if it is omitted",
+      .required = false,
+      .rest = true};
   answer.flags.push_back({.name = "answer",
                           .letter = 'a',
                           .kind = Kind::text,
@@ -189,11 +183,11 @@ void add_question_commands(std::vector<Command>& table) {
                      "cru questions answer q1 --answer 2=443 --answer 1=2",
                      "cru questions answer q1 --free-text \"neither: use the old one\""};
   answer.details =
-      "Specify an option by its text or by its number, starting at 1. The name of a run stands for its only "
-      "pending question. Where several questions are asked at once, give one answer for each, in order, or "
-      "name the question with --answer; one text with semicolons between the answers does it too. A question "
-      "that takes several options takes them separated by commas. Without an answer, you are asked at the "
-      "terminal, one question after another.";
+      "Specify an option by its text or by its number, starting at 1. Instead of its id, a question can be "
+      "named by its run if it is the only pending question of that run. If several questions are asked at "
+      "once, give one answer for each, in order, or name the question with --answer; one argument with the "
+      "answers separated by semicolons also works. For a question that accepts several options, separate "
+      "them with commas. Without an answer, you are asked at the terminal, one question after another.";
   answer.run = answer_verb;
   table.push_back(std::move(answer));
   table.push_back({.path = "ask",

@@ -342,22 +342,18 @@ void add_run_commands(std::vector<Command>& table) {
                    "cru run --backend codex --worktree \"fix the login bug\"", "cru run --backend tests"},
       .run = run_verb,
       .details =
-          "A name in first place is an agent of that name, else a backend, else a program; behind -- "
-          "everything is the command.\n\n"
-          "Standard input: agents and claude, codex and gemini read their task from a file or a pipe if none "
-          "is "
-          "given, and get it as context below the task if one is. A pipe in which nothing comes is not "
-          "waited "
-          "for (2 s with a task, 10 s without); - waits for its end. In a loop that reads its lines from "
-          "standard input, add < /dev/null. A command gets nothing of it; see cru send.\n\n"
-          "Without --detach, prints the output and exits with 0, or with 6 if the run failed. The first "
-          "Ctrl-C "
-          "stops the run; the second returns without waiting. The run depends neither on this command nor on "
-          "the daemon; see cru ps, cru logs and cru show. The report of an agent is stored in "
-          ".crucible/sessions; see cru sessions show."};
-  for (auto& flag :
-       mind_flags("for agents: grant this permission, beyond its definition's; for confined runs: allow "
-                  "ssh-agent, gpg or docker"))
+          "The first argument is the name of an agent, otherwise of a backend, otherwise of a program; "
+          "everything after -- is the command.\n\nStandard input: agents, claude, codex and gemini read "
+          "their task from a file or a pipe if no task is given; otherwise its content is added below the "
+          "task as context. cru does not wait for a pipe to which nothing is written (2 s with a task, 10 s "
+          "without); - waits for its end. In a loop that reads its lines from standard input, add < "
+          "/dev/null. A command does not get standard input; see cru send.\n\nWithout --detach, prints the "
+          "output and exits with 0, or with 6 if the run failed. The first Ctrl-C stops the run; the second "
+          "returns without waiting. The run depends neither on this command nor on the daemon; see cru ps, "
+          "cru logs and cru show. The report of an agent is stored in .crucible/sessions; see cru sessions "
+          "show."};
+  for (auto& flag : mind_flags("for agents: grant this permission in addition to those of the definition; "
+                               "for confined runs: allow ssh-agent, gpg or docker"))
     run.flags.push_back(std::move(flag));
   run.flags.push_back(trust_once_flag());
   table.push_back(run);

@@ -39,10 +39,9 @@ bool is_offered(const Context& context, bool has_task) {
   if (kind != InputKind::pipe && (has_task || kind != InputKind::socket)) return false;
   if (wait_readable(standard_input, has_task ? first_byte_of_context : first_byte_of_task)) return true;
   if (has_task)
-    context.note(
-        fmt::format("nothing came on standard input within {} s; going on without it (to wait for it, "
-                    "add -)",
-                    first_byte_of_context.count()));
+    context.note(fmt::format(
+        "nothing was written to standard input within {} s; continuing without it (to wait for it, add -)",
+        first_byte_of_context.count()));
   return false;
 }
 

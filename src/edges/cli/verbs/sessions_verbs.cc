@@ -316,8 +316,8 @@ void add_sessions_commands(std::vector<Command>& table) {
        .group = "Agents",
        .summary = "Shows as a tree who did what, when, at what cost, and what failed",
        .arguments = {{.name = "id",
-                      .summary = "the session id or a prefix of it, the id of a subagent, a run or a work "
-                                 "item, or a trace id"}},
+                      .summary = "the id, or a prefix of it, of a session, a run, a work item or a "
+                                 "conversation; the id of a subagent or a live agent; or a trace id"}},
        .examples = {"cru sessions trace 2026-11-15-login", "cru sessions trace make-3f2a",
                     "cru sessions trace 3f2a1c --json"},
        .run = trace_verb,

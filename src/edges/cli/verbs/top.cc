@@ -1,6 +1,7 @@
 // `cru top`: everybody who is there, what they spend and what they do; redrawn when something happens.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 
 #include "base/text.h"
@@ -8,6 +9,7 @@
 #include "edges/cli/core/render.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "platform/files/readiness.h"
+#include "platform/loop/clock.h"
 #include "platform/process/signals.h"
 #include "platform/terminal/terminal.h"
 
@@ -18,13 +20,14 @@ constexpr Duration between_drawings = 250ms;
 constexpr std::array<std::string_view, 7> top_columns = {
     "name", "kind", "badge", "spent", "tokens_per_minute TOKENS/MIN", "since", "doing"};
 
+/// At most so many lines; where there are more, the last of them says how many are left out.
 std::string first_lines(std::string_view text, size_t most) {
-  std::string out;
-  for (size_t line = 0; line < most && !text.empty(); ++line) {
-    auto end = text.find('\n');
-    out += text.substr(0, end == std::string_view::npos ? text.size() : end + 1);
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
+  auto lines = static_cast<size_t>(std::ranges::count(text, '\n'));
+  auto shown = lines <= most ? lines : std::max<size_t>(most - 1, 1);
+  size_t end = 0;
+  for (size_t line = 0; line < shown; ++line) end = text.find('\n', end) + 1;
+  std::string out(text.substr(0, end));
+  if (shown < lines && most > 1) out += fmt::format("and {} more: see cru top --once\n", lines - shown);
   return out;
 }
 
@@ -50,7 +53,7 @@ Result<std::string> top_page(Context& context, const Style& style) {
   if (!top) return fail(top.error());
   const auto* crew = array_at(*top, "crew");
   auto out = headline(*top, style);
-  if (!crew || crew->empty()) return out + "nobody is there\n";
+  if (!crew || crew->empty()) return out + "no member is active\n";
   return out + table(top_columns, *crew, style);
 }
 
@@ -70,6 +73,7 @@ Result<int> watch_top(Context& context) {
   context.print("\x1b[2J");
   for (;;) {
     auto style = context.out;
+    style.now = system_clock().wall();  // not when the verb began: it may go on for days
     auto size = terminal_size(standard_output);
     if (size) style.width = static_cast<size_t>(size->cols);
     auto page = top_page(context, style);
@@ -107,16 +111,16 @@ Result<int> top_verb(Context& context, const Args& args) {
 }  // namespace
 
 void add_top_commands(std::vector<Command>& table) {
-  table.push_back({.path = "top",
-                   .group = "Agents",
-                   .summary = "Shows everybody who is there, what they spend and what they do",
-                   .flags = {{.name = "once", .summary = "print it once"}},
-                   .examples = {"cru top", "cru top --once", "cru top --json"},
-                   .run = top_verb,
-                   .reads = true,
-                   .details =
-                       "In a terminal it is drawn again when something happens; Ctrl-C ends it. See also: "
-                       "cru budget."});
+  table.push_back(
+      {.path = "top",
+       .group = "Agents",
+       .summary = "Shows all members with their spending and activity",
+       .flags = {{.name = "once", .summary = "print it once"}},
+       .examples = {"cru top", "cru top --once", "cru top --json"},
+       .run = top_verb,
+       .reads = true,
+       .details =
+           "In a terminal the list is updated when something happens; Ctrl-C exits. See also: cru budget."});
 }
 
 }  // namespace cru::cli

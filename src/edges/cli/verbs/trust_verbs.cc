@@ -127,7 +127,7 @@ void show_table(const Context& context, const json::object& listing, const std::
                       {"why", "since " + std::string(text_or(each.get_object(), "trusted_at"))}});
   constexpr std::array<std::string_view, 3> columns = {"file", "state", "why"};
   if (rows.empty())
-    context.note("the project brings nothing that needs trust");
+    context.note("no file of the project needs trust");
   else
     context.print(table(columns, rows, context.out));
 }
@@ -166,11 +166,11 @@ Result<int> trust_verb(Context& context, const Args& args) {
     text = *granted;
   }
   if (context.json) context.print_json(text);
-  if (rows.empty()) context.note("nothing waits for trust");
+  if (rows.empty()) context.note("no file needs trust");
   if (agreed) context.note(files_in_words(good) + " trusted");
   if (!agreed && good > 0)
     context.note(asks ? "not trusted: nothing has changed"
-                      : fmt::format("{} not trusted; look, then: cru trust --yes",
+                      : fmt::format("{} not trusted; check the changes, then run: cru trust --yes",
                                     files_in_words(good) + (good == 1 ? " is" : " are")));
   return rows.size() == (agreed ? good : 0) ? 0 : exit_untrusted;
 }
@@ -183,7 +183,7 @@ Result<int> untrust_verb(Context& context, const Args& args) {
   if (context.json)
     context.print_json(*reply);
   else
-    context.note(paths.empty() ? std::string("nothing of this project is trusted any more")
+    context.note(paths.empty() ? std::string("no file of this project is trusted any more")
                                : files_in_words(paths.size()) + " not trusted any more");
   return 0;
 }
@@ -194,18 +194,19 @@ void add_trust_commands(std::vector<Command>& table) {
   table.push_back(
       {.path = "trust",
        .group = "Project",
-       .summary = "Shows what the project brings that could run commands or spend money, and trusts it",
+       .summary = "Shows files of the project that could run commands or spend money, and trusts them",
        .arguments = {{.name = "files", .summary = "only these files", .required = false, .rest = true}},
-       .flags = {{.name = "yes", .letter = 'y', .summary = "trust it without asking"},
-                 {.name = "list", .letter = 'l', .summary = "only list what waits and what is trusted"}},
+       .flags = {{.name = "yes", .letter = 'y', .summary = "trust them without asking"},
+                 {.name = "list",
+                  .letter = 'l',
+                  .summary = "only list which files need trust and which are trusted"}},
        .examples = {"cru trust", "cru trust --list", "cru trust .crucible/agents/writer.md --yes"},
        .run = trust_verb,
-       .details =
-           "Models, scripts, definitions that override another or ask for more than to read, teams, and\n"
-           "guardrails that allow something count only once you have trusted them. What you see is what has\n"
-           "changed since you trusted it last; a file that changes waits again. What is trusted is recorded "
-           "in\nyour own state folder (~/.local/state/cru), by SHA-256. Exits with 8 if something still "
-           "waits."});
+       .details = "Models, scripts, definitions that override another or request more than reading, teams, "
+                  "and\nguardrails that allow something have no effect until you trust them. The command "
+                  "shows what has\nchanged since you last trusted a file; a file that changes needs trust "
+                  "again. Trust is recorded in\nyour own state folder (~/.local/state/cru), by SHA-256. "
+                  "Exits with 8 if a file still needs trust."});
   table.push_back(
       {.path = "untrust",
        .group = "Project",

@@ -1,12 +1,12 @@
 #pragma once
-/// Budgets: how many connections each door may hold, so that no door can take another's descriptors, whatever
-/// the limit on them is. Rules only.
+/// How many connections each listening socket may hold, so that none can use up the descriptors of another,
+/// whatever the limit on them is. Rules only.
 #include <algorithm>
 #include <cstddef>
 
 namespace cru::daemon {
 
-struct Budgets {
+struct ConnectionLimits {
   size_t people = 0;     ///< the unix socket
   size_t web = 0;        ///< TCP
   size_t strangers = 0;  ///< of those, the ones that have shown nothing yet
@@ -16,10 +16,10 @@ struct Budgets {
 
 /// For so many descriptors: some are the daemon's own (database, log, keeper, helper programs). Over a unix
 /// socket each connection takes two: its own, and the handle of the process at its other end.
-inline Budgets budgets_for(size_t descriptors) {
+inline ConnectionLimits connection_limits(size_t descriptors) {
   constexpr size_t own = 64;
   size_t free = std::max<size_t>(descriptors, own + 24) - own;
-  Budgets out;
+  ConnectionLimits out;
   out.people = std::clamp<size_t>(free / 8, 3, 1024);
   out.web = std::clamp<size_t>(free / 4, 4, 1024);
   out.strangers = std::clamp<size_t>(out.web / 2, 2, 512);
