@@ -92,6 +92,7 @@ Result<ChatSession::End> ChatSession::say(const std::string& message) {
   if (!taken) return fail(taken.error());
   auto from = last_entry_;
   printer_.begin_turn(agent_);
+  if (inbox_) inbox_->begin_turn();
   auto end = follow();
   if (!end || !context_.json || *end == End::left) return end;
   auto chat = look(from, 1000);

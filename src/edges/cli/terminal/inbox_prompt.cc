@@ -54,8 +54,10 @@ Result<json::object> InboxPrompt::get(const std::string& target) {
   for (;;) {
     auto reply = client.get(target);
     if (reply || !client.interrupted()) return reply;
-    for (int signal = signals_.take(); signal != 0; signal = signals_.take())
+    for (int signal = signals_.take(); signal != 0; signal = signals_.take()) {
       if (!options_.signal(signal)) has_left_ = true;
+      if (signal == SIGINT) is_stopped_ = true;
+    }
     if (has_left_) return reply;
   }
 }
@@ -172,6 +174,7 @@ bool InboxPrompt::decide(const std::string& id) {
   auto approval = get(approval_path(id));
   if (!approval || !is_undecided(*approval)) return !has_left_;
   options_.before();
+  is_stopped_ = false;
   // What was typed before it was shown decides nothing.
   typed_ahead_ += take_typed(standard_input);
   LineMode lines(standard_input);
@@ -202,6 +205,7 @@ bool InboxPrompt::decide(const std::string& id) {
     context_.client().interrupt_on({signals_.fd()});
     auto now = get(approval_path(id));
     if (has_left_) return false;
+    if (is_stopped_) return true;
     if (!now) {
       context_.show(now.error());
       return true;
@@ -245,6 +249,7 @@ bool InboxPrompt::answer(const json::object& question) {
   LineMode lines(standard_input);
   context_.client().interrupt_on({signals_.fd()});
   AnswerSheet sheet(question);
+  is_stopped_ = false;
   say(sheet.prompt());
   for (;;) {
     std::string line;
@@ -267,6 +272,7 @@ bool InboxPrompt::answer(const json::object& question) {
     }
     auto now = get(question_path(id));
     if (has_left_) return false;
+    if (is_stopped_) return true;
     if (now && text_or(*now, "status") != "pending") {
       bool is_answered = text_or(*now, "status") == "answered";
       say(is_answered ? "\ncru: the question was answered by another client\n"

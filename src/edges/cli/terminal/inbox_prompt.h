@@ -41,6 +41,8 @@ class InboxPrompt {
   }
   /// What was typed before something was asked, and so was not meant for it.
   std::string take_typed_ahead() { return std::exchange(typed_ahead_, {}); }
+  /// The person has typed something else since: what comes now answers what is shown now.
+  void begin_turn() { has_moved_ = false; }
 
  private:
   enum class Heard { line, news, end, stopped, left };
@@ -62,6 +64,7 @@ class InboxPrompt {
   std::set<std::string> shown_, told_;
   std::string typed_ahead_, unread_;
   bool has_left_ = false, sees_approvals_ = false;
+  bool is_stopped_ = false;  ///< the person stopped what is being asked while the daemon was asked
   bool has_moved_ = false;  ///< the last one that was shown ended before it was decided here
 };
 
