@@ -65,7 +65,7 @@ class InboxPrompt {
   std::string typed_ahead_, unread_;
   bool has_left_ = false, sees_approvals_ = false;
   bool is_stopped_ = false;  ///< the person stopped what is being asked while the daemon was asked
-  bool has_moved_ = false;  ///< the last one that was shown ended before it was decided here
+  bool has_moved_ = false;   ///< the last one that was shown ended before it was decided here
 };
 
 }  // namespace cru::cli
