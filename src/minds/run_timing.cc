@@ -56,12 +56,9 @@ Task<void> RunMeters::limit_time(runs::Run run) {
 }
 
 Task<void> RunMeters::watch_timed(std::shared_ptr<Timed> one) {
-  for (;;) {
-    auto now = co_await runs_.wait_for_end(one->run.task_id, max_run_read);
-    if (now && now->uid == one->run.uid && runs::is_active(now->status)) continue;
-    one->is_over = true;
-    co_return one->wake();
-  }
+  co_await wait_for_end(one->run);
+  one->is_over = true;
+  one->wake();
 }
 
 }  // namespace cru::minds
