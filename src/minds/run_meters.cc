@@ -366,8 +366,9 @@ Task<void> RunMeters::hold_up(MeteredPtr one, budgets::Shortage shortage) {
   if (one->is_stopped || one->reader->has_ended()) co_return;
   if (one->can_pause && budgets::may_be_raised(shortage)) {
     if (std::exchange(one->is_interrupting, true)) co_return;
-    auto asked = co_await runs_.interrupt(one->run.uid, fmt::format("interrupt-{}", one->since));
+    // Before it is told: its turn may end meanwhile, and the next one has all the time that there is.
     one->goodbye = loop_.clock().boot() + max_goodbye;
+    auto asked = co_await runs_.interrupt(one->run.uid, fmt::format("interrupt-{}", one->since));
     if (asked) co_return;
     log_error("cannot interrupt a run whose budget is spent", asked.error(), about(one->run));
   }
