@@ -59,7 +59,8 @@ struct RunMeters::Metered {
         reader(program_reader(k)),
         first(from),
         since(from),
-        noted(loop) {}
+        noted(loop),
+        rechecked(loop) {}
 
   void take(const LogRecord& record, BootTime now) {
     if (record.stream != "stdout") return;
@@ -125,7 +126,8 @@ struct RunMeters::Metered {
   bool is_noting = false;
   Signal noted;
   int64_t checks = 0;
-  Stop ended;  ///< it has no process any more
+  Signal rechecked;  ///< another check has begun, or it is over
+  Stop ended;        ///< it has no process any more
 };
 
 RunMeters::RunMeters(Loop& loop, Store& store, runs::Runs& runs, budgets::Budgets& budgets,
@@ -229,13 +231,14 @@ Task<Result<budgets::Standing>> RunMeters::note(MeteredPtr one) {
 /// longer than there is time by now.
 Task<void> RunMeters::check(MeteredPtr one) {
   auto own = ++one->checks;
+  one->rechecked.notify();  // the one before has nothing left to wait for
   while (own == one->checks && !one->is_over && !one->is_stopped) {
     auto standing = co_await note(one);
-    if (!standing || one->is_over || one->is_stopped) co_return;
+    if (!standing || own != one->checks || one->is_over || one->is_stopped) co_return;
     if (standing->shortage) co_return co_await hold_up(one, *standing->shortage);
     set_deadline(*one, *standing);
     if (!one->deadline || !one->works_since) co_return;
-    co_await loop_.sleep(std::max<Duration>(*one->deadline - loop_.clock().boot(), 1ms));
+    co_await one->rechecked.wait(std::max<Duration>(*one->deadline - loop_.clock().boot(), 1ms));
   }
 }
 
@@ -292,6 +295,7 @@ Task<void> RunMeters::meter(MeteredPtr one) {
   });
   co_await read(one, taken.value_or(budgets::Begun()));
   one->is_over = true;
+  one->rechecked.notify();
   held_.erase(one->run.uid);
   co_await runs_.close_input(one->run.uid);
 }
