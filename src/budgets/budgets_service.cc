@@ -245,7 +245,10 @@ Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop, std
     told = asked->question;
     const auto& begun = asked->begun;
     if (!begun.unpriced.empty()) co_return fail(unpriced(call.model, begun.unpriced));
-    if (!begun.shortage) co_return begun.time_left;
+    if (!begun.shortage) {
+      note_begun(call.payer);
+      co_return begun.time_left;
+    }
     const auto& shortage = *begun.shortage;
     if (!asked->question.empty()) {
       inbox_.notify();
@@ -266,10 +269,6 @@ Task<Result<std::optional<Duration>>> Budgets::begin(Begin call, Stop& stop, std
   }
 }
 
-void Budgets::tell_spent(const Result<Standing>& found) {
-  if (found && found->shortage && spent_.insert(found->shortage->scope).second) tell_watches();
-}
-
 Task<Result<Standing>> Budgets::standing_of(std::string id) {
   co_return co_await store_.read(
       [id, policy = policy_, now = loop_.clock().wall()](Reader& reader) -> Result<Standing> {
@@ -284,9 +283,11 @@ Task<Result<bool>> Budgets::has_begun(std::string id) {
 
 Task<Result<Begun>> Budgets::take_up(Begin call) {
   call.is_under_way = true;
-  co_return co_await write_with_retry(loop_, store_, [call, policy = policy_](Tx& tx) -> Result<Begun> {
+  auto begun = co_await write_with_retry(loop_, store_, [call, policy = policy_](Tx& tx) -> Result<Begun> {
     return budgets::begin(tx, call, policy);
   });
+  if (begun && !begun->shortage) note_begun(call.payer);
+  co_return begun;
 }
 
 Task<Result<Standing>> Budgets::note(std::string id, Spend total, bool may_ask) {

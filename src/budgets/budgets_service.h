@@ -74,6 +74,8 @@ class Budgets {
  private:
   Task<void> watch_question(std::string id, std::string scope, Resource resource, int64_t changes);
   void tell_spent(const Result<Standing>& found);
+  /// Something is left of its runs, which may have begun anew: if that is spent, it is told again.
+  void note_begun(const Payer& payer);
   void tell_watches();
   Task<void> follow_askers();
   void tell_asked(const std::string& member);

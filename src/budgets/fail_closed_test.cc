@@ -254,6 +254,25 @@ TEST_F(FailClosedTest, EveryCountTellsTheTimeThatIsLeftAndAChangeIsTold) {
   thread->on_loop([&] { watch.reset(); });
 }
 
+// Who draws from it and spends nothing itself hears of it by this only.
+TEST_F(FailClosedTest, ThatABudgetIsSpentIsToldAgainOfARunThatBeganAnew) {
+  set("run:r", "tokens=100,when=stop");
+  int told = 0;
+  auto watch = thread->on_loop([&] { return budgets->watch([&] { ++told; }); });
+  ASSERT_TRUE(begin("a", {.runs = {"r"}}));
+  ASSERT_TRUE(note("a", {.tokens = 100}));
+  EXPECT_EQ(thread->on_loop([&] { return told; }), 1);
+  ASSERT_TRUE(write([](Tx& tx) -> Result<> {
+    begin_anew(tx, "r");
+    set_for_run(tx, "r", *parse_budget("tokens=50,when=stop"), true);
+    return {};
+  }));
+  ASSERT_TRUE(begin("b", {.runs = {"r"}}));
+  ASSERT_TRUE(note("b", {.tokens = 50}));
+  EXPECT_EQ(thread->on_loop([&] { return told; }), 2);
+  thread->on_loop([&] { watch.reset(); });
+}
+
 TEST_F(FailClosedTest, ARunThatBeginsAnewHasNeitherTheSpendNorTheAnswersOfTheOneBefore) {
   set("run:r", "tokens=100,when=stop");
   ASSERT_TRUE(begin("a", {.runs = {"r"}}));

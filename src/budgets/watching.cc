@@ -9,6 +9,14 @@ std::unique_ptr<Budgets::Watch> Budgets::watch(std::function<void()> check, std:
   return std::make_unique<Watch>(*this, last_watch_);
 }
 
+void Budgets::tell_spent(const Result<Standing>& found) {
+  if (found && found->shortage && spent_.insert(found->shortage->scope).second) tell_watches();
+}
+
+void Budgets::note_begun(const Payer& payer) {
+  for (const auto& run : payer.runs) spent_.erase("run:" + run);
+}
+
 void Budgets::tell_watches() {
   auto all = watches_;  // a check may end a watch
   for (const auto& [id, watcher] : all) watcher.check();

@@ -175,7 +175,13 @@ Task<void> Crew::end_of_time(std::string task_id) {
                                             return AskedOf{inbox::asked_by(reader, member, since),
                                                            approvals::waits_of(reader, chat, member, since)};
                                           });
-    if (!self->limit || !asked) co_return;
+    if (!self->limit) co_return;
+    if (!asked) {
+      // Its time is over as far as is known.
+      log_error("cannot look up whether a subagent waits for a person", asked.error(),
+                {{"task_id", task_id}});
+      co_return stop_subagent(task_id, true);
+    }
     auto question = std::ranges::find(asked->questions, inbox::Status::pending, &inbox::Question::status);
     auto approval = std::ranges::find_if(asked->approvals,
                                          [](const approvals::Approval& one) { return is_open(one.state); });

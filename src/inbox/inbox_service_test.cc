@@ -179,8 +179,7 @@ TEST_F(InboxTest, WhatASessionAskedIsWithdrawnWithItAndSaysWhy) {
   });
   EXPECT_EQ(*expired, 1);
   EXPECT_EQ(find("hers")->status, Status::expired);
-  EXPECT_EQ(describe_withdrawal(*find("hers")),
-            "withdrawn because its asker ended: its program, claude, has ended");
+  EXPECT_EQ(describe_withdrawal(*find("hers")), "withdrawn because its program, claude, has ended");
   EXPECT_EQ(find("answered")->status, Status::answered);
   EXPECT_EQ(find("another")->status, Status::pending);
 }

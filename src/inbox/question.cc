@@ -82,9 +82,10 @@ Result<Question> answer(Question question, const std::vector<std::string>& texts
 std::string describe_withdrawal(const Question& question) {
   std::string_view why = question.withdrawn_because;
   constexpr std::string_view itself = "it ended";
-  if (why.starts_with(itself))
-    return fmt::format("withdrawn because its asker ended{}", why.substr(itself.size()));
-  return fmt::format("withdrawn because its asker ended{}{}", why.empty() ? "" : ": ", why);
+  if (why.empty() || why.starts_with(itself))
+    return fmt::format("withdrawn because its asker ended{}",
+                       why.substr(std::min(why.size(), itself.size())));
+  return fmt::format("withdrawn because {}", why);
 }
 
 Question expire(Question question, std::string_view why, Time now) {

@@ -36,7 +36,7 @@ struct Question {
   /// empty for `cru ask`, which fetches its answer.
   std::string reply_context = {};
   std::string member = {};             ///< who asked
-  std::string withdrawn_because = {};  ///< of one that expired: what became of its asker
+  std::string withdrawn_because = {};  ///< of one that expired: why nobody waits for its answer
   std::string trace_id = {};           ///< what it was asked for; one of its own where nothing else is known
 };
 
@@ -54,7 +54,7 @@ Result<Question> answer(Question question, const std::vector<std::string>& texts
 
 /// The asker has ended, and `why`: nobody is left to hear an answer.
 Question expire(Question question, std::string_view why, Time now);
-/// "withdrawn because its asker ended: …".
+/// "withdrawn because its asker ended: logout", "withdrawn because the budget was changed".
 std::string describe_withdrawal(const Question& question);
 
 /// How long at least one of these spans was open between two times.

@@ -234,8 +234,7 @@ class MeteredMind final : public Mind {
     if (!ended) metering->tell_uncounted(ended.error());
     if (!reply && metering->shortage && !stop.requested()) {
       auto failure = budgets::exhausted(*metering->shortage);
-      bool may_go_on =
-          metering->shortage->when == budgets::WhenExhausted::pause && !metering->shortage->is_closed;
+      bool may_go_on = budgets::may_be_raised(*metering->shortage);
       co_return fail(may_go_on ? interrupted_by_budget(std::move(failure)) : std::move(failure));
     }
     if (!reply && !begun->unpriced.empty() && !stop.requested())

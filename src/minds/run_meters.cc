@@ -19,6 +19,7 @@ namespace {
 constexpr Duration max_goodbye = 30s;  ///< for a turn to end that was interrupted
 constexpr Duration longest_park = 1h;  ///< between attempts at a limit whose time was wrong
 constexpr size_t max_line = 16u << 20;
+constexpr int most_failed_reads = 10;  ///< in a row, of a run that has ended
 constexpr std::string_view go_on_words = "You were interrupted. Go on where you stopped.";
 
 /// For the log.
@@ -58,7 +59,8 @@ struct RunMeters::Metered {
         reader(program_reader(k)),
         first(from),
         since(from),
-        noted(loop) {}
+        noted(loop),
+        rechecked(loop) {}
 
   void take(const LogRecord& record, BootTime now) {
     if (record.stream != "stdout") return;
@@ -118,12 +120,14 @@ struct RunMeters::Metered {
   std::optional<BootTime> deadline;  ///< its time is over then
   std::optional<BootTime> goodbye;   ///< its turn has to end until then
   int parks = 0;
+  int failed_reads = 0;  ///< in a row
   bool is_interrupting = false, is_stopped = false, is_over = false, is_watched = false;
   bool has_asked = false;  ///< a person, since it was followed
   bool is_noting = false;
   Signal noted;
   int64_t checks = 0;
-  Stop ended;  ///< it has no process any more
+  Signal rechecked;  ///< another check has begun, or it is over
+  Stop ended;        ///< it has no process any more
 };
 
 RunMeters::RunMeters(Loop& loop, Store& store, runs::Runs& runs, budgets::Budgets& budgets,
@@ -227,23 +231,31 @@ Task<Result<budgets::Standing>> RunMeters::note(MeteredPtr one) {
 /// longer than there is time by now.
 Task<void> RunMeters::check(MeteredPtr one) {
   auto own = ++one->checks;
+  one->rechecked.notify();  // the one before has nothing left to wait for
   while (own == one->checks && !one->is_over && !one->is_stopped) {
     auto standing = co_await note(one);
-    if (!standing || one->is_over || one->is_stopped) co_return;
+    if (!standing || own != one->checks || one->is_over || one->is_stopped) co_return;
     if (standing->shortage) co_return co_await hold_up(one, *standing->shortage);
     set_deadline(*one, *standing);
     if (!one->deadline || !one->works_since) co_return;
-    co_await loop_.sleep(std::max<Duration>(*one->deadline - loop_.clock().boot(), 1ms));
+    co_await one->rechecked.wait(std::max<Duration>(*one->deadline - loop_.clock().boot(), 1ms));
+  }
+}
+
+/// A record that cannot be read says nothing about its run.
+Task<void> RunMeters::wait_for_end(runs::Run run) {
+  for (;;) {
+    auto now = co_await runs_.wait_for_end(run.task_id, max_run_read);
+    if (now && (now->uid != run.uid || !runs::is_active(now->status))) co_return;
+    if (now) continue;
+    if (now.error().code == Code::not_found) co_return;
+    co_await loop_.sleep(read_pause);
   }
 }
 
 Task<void> RunMeters::watch_end(MeteredPtr one) {
-  for (;;) {
-    auto now = co_await runs_.wait_for_end(one->run.task_id, max_run_read);
-    if (now && now->uid == one->run.uid && runs::is_active(now->status)) continue;
-    one->ended.request();
-    co_return;
-  }
+  co_await wait_for_end(one->run);
+  one->ended.request();
 }
 
 budgets::Begin RunMeters::call_for(const Metered& one) {
@@ -283,6 +295,7 @@ Task<void> RunMeters::meter(MeteredPtr one) {
   });
   co_await read(one, taken.value_or(budgets::Begun()));
   one->is_over = true;
+  one->rechecked.notify();
   held_.erase(one->run.uid);
   co_await runs_.close_input(one->run.uid);
 }
@@ -323,6 +336,17 @@ Task<void> RunMeters::read(MeteredPtr one, budgets::Begun before) {
     log_error("cannot count what a run has cost", ended.error(), about(one->run));
 }
 
+/// It runs and spends, whether or not that can be read now. False: it has ended, or its record was removed.
+Task<bool> RunMeters::may_be_read_again(MeteredPtr one, Error why) {
+  if (why.code == Code::not_found) co_return false;
+  if (one->failed_reads++ == 0) log_error("cannot read what a run has printed", why, about(one->run));
+  co_await loop_.sleep(read_pause);
+  auto now = co_await runs_.find(one->run.task_id);
+  if (!now) co_return now.error().code != Code::not_found;
+  bool is_active = now->uid == one->run.uid && runs::is_active(now->status);
+  co_return is_active || one->failed_reads < most_failed_reads;
+}
+
 /// All that is there, or what comes next. False when nothing more will come.
 Task<bool> RunMeters::take_page(MeteredPtr one, Duration longest) {
   for (auto wait = longest;;) {
@@ -331,7 +355,8 @@ Task<bool> RunMeters::take_page(MeteredPtr one, Duration longest) {
         wait = std::min(wait, std::max<Duration>(*limit - loop_.clock().boot(), 1ms));
     auto page = co_await runs_.read_output(
         one->run.task_id, {.since = one->since, .limit = 500, .stream = {}, .tail = {}, .wait = wait});
-    if (!page) co_return false;  // the record was removed
+    if (!page) co_return co_await may_be_read_again(one, std::move(page.error()));
+    one->failed_reads = 0;
     for (const auto& text : page->lines)
       if (auto record = decode_line(text)) one->take(*record, loop_.clock().boot());
     one->since = page->last_seq;
@@ -345,8 +370,9 @@ Task<void> RunMeters::hold_up(MeteredPtr one, budgets::Shortage shortage) {
   if (one->is_stopped || one->reader->has_ended()) co_return;
   if (one->can_pause && budgets::may_be_raised(shortage)) {
     if (std::exchange(one->is_interrupting, true)) co_return;
-    auto asked = co_await runs_.interrupt(one->run.uid, fmt::format("interrupt-{}", one->since));
+    // Before it is told: its turn may end meanwhile, and the next one has all the time that there is.
     one->goodbye = loop_.clock().boot() + max_goodbye;
+    auto asked = co_await runs_.interrupt(one->run.uid, fmt::format("interrupt-{}", one->since));
     if (asked) co_return;
     log_error("cannot interrupt a run whose budget is spent", asked.error(), about(one->run));
   }

@@ -33,6 +33,7 @@ class RunMeters {
   Task<void> watch_timed(std::shared_ptr<Timed> one);
   Task<void> read(MeteredPtr one, budgets::Begun before);
   Task<bool> take_page(MeteredPtr one, Duration longest);
+  Task<bool> may_be_read_again(MeteredPtr one, Error why);
   Task<void> hold_up(MeteredPtr one, budgets::Shortage shortage);
   Task<void> end_turn(MeteredPtr one);
   Task<bool> wait_for_budget(MeteredPtr one);
@@ -44,6 +45,7 @@ class RunMeters {
   Task<void> stop(runs::Run run, Error why);
   Task<void> check(MeteredPtr one);
   Task<void> watch_end(MeteredPtr one);
+  Task<void> wait_for_end(runs::Run run);
 
   Loop& loop_;
   Store& store_;

@@ -18,6 +18,28 @@ std::vector<Migration> metered_tables() {
   return all;
 }
 
+/// Files that cannot be read for a while.
+class FailingOutput final : public runs::Output {
+ public:
+  explicit FailingOutput(std::unique_ptr<runs::Output> real) : real_(std::move(real)) {}
+  Task<Result<LogPage>> read(std::string file, int64_t since, size_t max_lines, size_t max_bytes) override {
+    if (!fails) co_return co_await real_->read(std::move(file), since, max_lines, max_bytes);
+    ++failures;
+    co_return fail(Code::internal, "input/output error");
+  }
+  Task<Result<>> sync(std::string file) override { return real_->sync(std::move(file)); }
+  Task<Result<int64_t>> repair(std::string file) override { return real_->repair(std::move(file)); }
+  Task<Result<>> remove(std::string file) override { return real_->remove(std::move(file)); }
+  Task<std::vector<std::string>> list() override { return real_->list(); }
+  Task<Result<>> set_aside(std::string file) override { return real_->set_aside(std::move(file)); }
+
+  bool fails = false;
+  int failures = 0;
+
+ private:
+  const std::unique_ptr<runs::Output> real_;
+};
+
 class MeteredRuns : public StoreFixture {
  public:
   MeteredRuns() : StoreFixture(metered_tables()) {
@@ -29,7 +51,7 @@ class MeteredRuns : public StoreFixture {
                                                    budgets::Policy{.when = budgets::WhenExhausted::stop});
       keeper = std::make_unique<PrintingKeeper>(thread->loop, folder.path());
       keeper->exits.reset();
-      output = runs::file_output(folder.path(), *pool);
+      output = std::make_unique<FailingOutput>(runs::file_output(folder.path(), *pool));
       runs::Options options;
       options.root = folder.path();
       options.check_program = false;
@@ -131,7 +153,7 @@ class MeteredRuns : public StoreFixture {
   std::unique_ptr<inbox::Inbox> inbox;
   std::unique_ptr<budgets::Budgets> budgets;
   std::unique_ptr<PrintingKeeper> keeper;
-  std::unique_ptr<runs::Output> output;
+  std::unique_ptr<FailingOutput> output;
   std::unique_ptr<runs::Runs> runs;
   std::unique_ptr<RunMeters> meters;
   std::string member;
@@ -156,6 +178,20 @@ TEST_F(MeteredRuns, AreCountedAndStoppedWithTheReplyThatSpendsTheBudget) {
             std::string::npos)
       << told;
   EXPECT_NE(told.find(R"(type="output"} 3)"), std::string::npos) << told;
+}
+
+TEST_F(MeteredRuns, AreCountedOnAfterTheirLinesCouldNotBeRead) {
+  start("claude", "tokens=25");
+  reply(1);
+  ASSERT_TRUE(until([&] { return spent().tokens == 11; }));
+  thread->on_loop([&] { output->fails = true; });
+  reply(2);
+  ASSERT_TRUE(until([&] { return thread->on_loop([&] { return output->failures > 0; }); }));
+  thread->on_loop([&] { output->fails = false; });
+  reply(3);
+  pass(2s);
+  ASSERT_TRUE(until([&] { return kills() == 1; }));
+  EXPECT_EQ(spent().tokens, 33);
 }
 
 TEST_F(MeteredRuns, AreNotStoppedWhereTheBudgetAsks) {

@@ -1,5 +1,7 @@
 // Runs whose lines tell nothing: plain commands, and programs at a terminal. Only their time is known.
 #include "minds/run_meters_impl.h"
+#include "platform/files/log.h"
+#include "store/retry.h"
 
 namespace cru::minds {
 
@@ -22,11 +24,14 @@ struct RunMeters::Timed {
 
 /// What is printed tells nothing: of such a run only its own limit of time is kept to.
 Task<void> RunMeters::limit_time(runs::Run run) {
-  auto limit = co_await store_.read([scope = "run:" + run.task_id](Reader& reader) -> Result<bool> {
+  auto read = [scope = "run:" + run.task_id](Reader& reader) -> Result<bool> {
     auto setting = budgets::find_setting(reader, scope);
     return setting && (setting->is_damaged || setting->budget.limits.time);
-  });
-  if (!limit || !*limit) co_return;
+  };
+  auto limit = co_await read_with_retry(loop_, store_, read);
+  // Whether it has a limit is not known, so it must not go on without one.
+  if (!limit) co_return co_await stop(std::move(run), std::move(limit.error()));
+  if (!*limit) co_return;
   auto one = std::make_shared<Timed>(loop_, run);
   auto id = call_of(run);
   budgets::Begin call{
@@ -52,16 +57,15 @@ Task<void> RunMeters::limit_time(runs::Run run) {
     auto left = noted->is_asking ? max_run_read : noted->time_left.value_or(max_run_read);
     if (!one->is_awake) co_await one->changed.wait(std::clamp<Duration>(left, 1ms, max_run_read));
   }
-  (void)co_await budgets_.end(id, one->total(loop_.clock().boot()), /*may_ask=*/true);
+  if (auto ended = co_await budgets_.end(id, one->total(loop_.clock().boot()), /*may_ask=*/true); !ended)
+    log_error("cannot count what a run has cost", ended.error(),
+              {{"task_id", run.task_id}, {"trace_id", run.trace_id}});
 }
 
 Task<void> RunMeters::watch_timed(std::shared_ptr<Timed> one) {
-  for (;;) {
-    auto now = co_await runs_.wait_for_end(one->run.task_id, max_run_read);
-    if (now && now->uid == one->run.uid && runs::is_active(now->status)) continue;
-    one->is_over = true;
-    co_return one->wake();
-  }
+  co_await wait_for_end(one->run);
+  one->is_over = true;
+  one->wake();
 }
 
 }  // namespace cru::minds
