@@ -33,14 +33,14 @@ const std::vector<Destroyer>& destroyers() {
       {"find", {"-delete"}, "deletes files for good"},
       {"git", {"push"}, "publishes what others may fetch at once"},
       {"git", {"clean", "restore"}, "discards changes that are in no commit"},
-      {"git", {"filter-branch", "filter-repo", "reflog", "prune", "update-ref"}, "rewrites history"},
+      {"git", {"filter-branch", "filter-repo", "prune", "update-ref"}, "rewrites history"},
       {"kubectl", {"delete", "drain", "replace"}, "deletes what runs in a cluster"},
       {"helm", {"uninstall", "delete", "rollback"}, "removes what runs in a cluster"},
       {"terraform", {"destroy", "apply"}, "changes infrastructure"},
       {"tofu", {"destroy", "apply"}, "changes infrastructure"},
       {"pulumi", {"destroy", "up"}, "changes infrastructure"},
-      {"docker", {"rm", "rmi", "prune", "-v", "--volumes"}, "removes containers, images or volumes"},
-      {"podman", {"rm", "rmi", "prune", "-v", "--volumes"}, "removes containers, images or volumes"},
+      {"docker", {"rm", "rmi", "prune"}, "removes containers, images or volumes"},
+      {"podman", {"rm", "rmi", "prune"}, "removes containers, images or volumes"},
       {"npm", {"publish", "unpublish", "deprecate"}, "publishes a package"},
       {"pnpm", {"publish", "unpublish"}, "publishes a package"},
       {"yarn", {"publish"}, "publishes a package"},
@@ -90,7 +90,8 @@ bool discards(std::span<const std::string> words) {
   };
   return is("reset", {"--hard", "--merge"}) || is("checkout", {"--", ".", "-f", "--force"}) ||
          is("switch", {"-f", "--force", "--discard-changes"}) || is("branch", {"-D", "-d", "--delete"}) ||
-         is("tag", {"-d", "--delete"}) || is("stash", {"drop", "clear"}) || is("worktree", {"remove"});
+         is("tag", {"-d", "--delete"}) || is("stash", {"drop", "clear"}) || is("worktree", {"remove"}) ||
+         is("reflog", {"expire", "delete"});
 }
 
 /// What this part is known to destroy or publish, in words; empty: nothing is known.
@@ -105,6 +106,10 @@ std::string destroyed_by(const Words& part) {
     if (name == program &&
         (verbs.empty() || std::ranges::any_of(verbs, [&](auto verb) { return has_word(looked_at, verb); })))
       return fmt::format("{} {}", program, why);
+  // Of `run` these are mounts.
+  if (is_one_of(program, {"docker", "podman", "docker-compose"}) && has_word(words, "down") &&
+      has_any(words, {"-v", "--volumes"}))
+    return fmt::format("{} removes volumes", program);
   if (is_git && discards(words)) return "git discards what is in no commit";
   if (is_one_of(program,
                 {"psql", "mysql", "mariadb", "sqlite3", "duckdb", "mongosh", "sqlcmd", "clickhouse"}))

@@ -25,6 +25,9 @@ TEST(CommandUndo, WhatDestroysOrPublishesCannotBe) {
                     "git checkout -- .",
                     "git clean -fdx",
                     "git stash drop",
+                    "git reflog expire --all",
+                    "docker compose down -v",
+                    "docker rm web",
                     "kubectl delete pod x",
                     "psql -c 'drop table users'",
                     "psql -c \"DELETE  FROM users\"",
@@ -43,9 +46,9 @@ TEST(CommandUndo, WhatDestroysOrPublishesCannotBe) {
 }
 
 TEST(CommandUndo, EverythingElseIsNotKnown) {
-  for (auto text :
-       {"make", "./ls", "/tmp/cat a", "cat a > b", "echo rm $HOME", "git status", "git commit -m push",
-        "sort -o a b", "", "cat a; ./deploy", "PATH=. ls", "echo `date`", "psql -c 'select 1'"})
+  for (auto text : {"make", "./ls", "/tmp/cat a", "cat a > b", "echo rm $HOME", "git status",
+                    "git commit -m push", "git reflog", "docker run -v /a:/a image", "sort -o a b", "",
+                    "cat a; ./deploy", "PATH=. ls", "echo `date`", "psql -c 'select 1'"})
     EXPECT_EQ(of(text).undo, Undo::unknown) << text;
   EXPECT_EQ(of("echo rm -rf /").undo, Undo::reversible) << "words are not commands";
 }
