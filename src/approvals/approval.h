@@ -2,6 +2,7 @@
 /// Approvals: what an agent may do only if a person says so, once, and with exactly the bytes that the person
 /// saw. Rules only: `step` alone changes an approval, and the service calls it inside the transaction, on the
 /// row that it has just read, so each has one outcome whoever comes at the same time.
+#include <functional>
 #include <optional>
 #include <variant>
 
@@ -36,6 +37,9 @@ struct Ruling {
   Verdict verdict = Verdict::ask;
   std::string rule = {};    ///< its id, or those of several that allow it together
   std::string reason = {};  ///< of a denial: the person's; of asking: why a person is asked
+  /// Whether the rules are still those that it was read from; empty where they cannot change. May be called
+  /// on any thread.
+  std::function<bool()> is_current = {};
 };
 
 /// By which way it was asked for, and so who carries the action out.

@@ -36,7 +36,11 @@ Approval Approvals::request(Tx& tx, Request request, const Moment& now, const st
                             const Closed& closed) {
   auto approval = add(tx, std::move(request), now);
   drop_beyond(tx, asker_of(approval.request), most_kept);
-  auto ruled = ruling ? step(approval, *ruling, now) : Result<Step>(Step{approval});
+  auto in_force = ruling;
+  // Rules are read before the transaction: what was revoked or denied since allows nothing.
+  if (ruling && ruling->verdict == Verdict::allow && ruling->is_current && !ruling->is_current())
+    in_force = Ruling{Verdict::ask, ruling->rule, "the rules were changed while they were applied"};
+  auto ruled = in_force ? step(approval, *in_force, now) : Result<Step>(Step{approval});
   // A rule that cannot decide it leaves it to the person.
   if (ruled && !ruled->event.empty()) {
     approval = std::move(ruled->approval);

@@ -39,6 +39,7 @@ Task<Result<std::vector<Rule>>> RuleBook::list() {
 
 Task<std::optional<Ruling>> RuleBook::ruling_on(Request request) {
   while (is_keeping_) co_await kept_.wait(1h);  // what is being decided counts already
+  auto seen = changes_->load();
   auto rules = co_await list();
   if (!rules) {
     if (tell_trouble(unreadable, "no rule about approvals is in force: " + rules.error().message))
@@ -46,8 +47,10 @@ Task<std::optional<Ruling>> RuleBook::ruling_on(Request request) {
     co_return Ruling{Verdict::ask, {}, "the rules about approvals cannot be read (cru doctor says why)"};
   }
   end_trouble(unreadable);
-  co_return co_await pool_.run([rules = *std::move(rules), request = std::move(request),
-                                project = options_.project] { return judge(rules, request, project); });
+  auto ruling = co_await pool_.run([rules = *std::move(rules), request = std::move(request),
+                                    project = options_.project] { return judge(rules, request, project); });
+  if (ruling) ruling->is_current = [changes = changes_, seen] { return changes->load() == seen; };
+  co_return ruling;
 }
 
 Result<Rule> RuleBook::propose(const Approval& approval, const RuleRequest& wanted) const {
@@ -74,6 +77,7 @@ Task<Result<>> RuleBook::change_file(std::function<Result<>(std::vector<Rule>&)>
     saved = co_await pool_.run([options = options_, rules = *std::move(rules)] {
       return save_rules(options.file, options.project, rules);
     });
+  ++*changes_;
   is_keeping_ = false;
   kept_.notify();
   co_return saved;
@@ -131,6 +135,7 @@ Task<Result<Rule>> RuleBook::keep(Result<Rule> rule, Decision decide) {
       tx.emit({"approval.rule_made", rule.session, to_json(rule)});
       return {};
     });
+    ++*changes_;
     if (!kept) co_return fail(std::move(kept.error()));
     co_return rule;
   }
@@ -162,6 +167,7 @@ Task<Result<Rule>> RuleBook::revoke(std::string id) {
       drop_session_rule(tx, id);
       return {};
     });
+  ++*changes_;
   if (!gone) co_return fail(std::move(gone.error()));
   if (auto told = co_await tell("approval.rule_revoked", rule); !told)
     log_error("cannot tell of a rule", told.error(), {{"rule", id}});
@@ -196,6 +202,7 @@ Task<void> RuleBook::end_session(std::string session) {
     drop_session_rules(tx, session);
     return {};
   });
+  ++*changes_;
   if (!ended) log_error("cannot drop the rules of a session", ended.error(), {{"session", session}});
 }
 

@@ -2,6 +2,9 @@
 /// RuleBook: keeps a person's rules and says what they decide. Those of a project are in the user's own file,
 /// which is read whenever it is asked, so a rule that a person removes there is gone; those of a session are
 /// in the store and end with it.
+#include <atomic>
+#include <memory>
+
 #include "approvals/approvals_service.h"
 #include "approvals/rules.h"
 #include "platform/loop/pool.h"
@@ -60,6 +63,8 @@ class RuleBook {
   const Options options_;
   Signal kept_;
   bool is_keeping_ = false;
+  /// How often the rules were changed; raised before a change is acknowledged. Read by the store's thread.
+  std::shared_ptr<std::atomic<uint64_t>> changes_ = std::make_shared<std::atomic<uint64_t>>(0);
 };
 
 }  // namespace cru::approvals

@@ -78,6 +78,30 @@ TEST_F(RuleBookTest, ADamagedRuleOfASessionMayHaveDeniedAnything) {
   EXPECT_EQ(ruling()->verdict, Verdict::allow);
 }
 
+TEST_F(RuleBookTest, ARuleThatIsRevokedOrOverruledWhileItIsAppliedAllowsNothing) {
+  auto ask_by = [&](const std::optional<Ruling>& said) {
+    auto moment = Moment{clock.wall(), clock.boot_id(), clock.boot()};
+    return *write([request = approval().request, said, moment](Tx& tx) -> Result<Approval> {
+      return Approvals::request(tx, request, moment, said);
+    });
+  };
+  for (auto scope : {Scope::session, Scope::project}) {
+    auto rule = make(Verdict::allow, scope);
+    ASSERT_TRUE(rule);
+    auto said = ruling();
+    EXPECT_EQ(ask_by(said).state, State::approved);
+    ASSERT_TRUE(make(Verdict::deny, Scope::session));
+    EXPECT_EQ(ask_by(said).state, State::pending) << "a denial was made meanwhile";
+    for (const auto& each : list())
+      if (each.verdict == Verdict::deny) ASSERT_TRUE(thread->await([&] { return book->revoke(each.id); }));
+    said = ruling();
+    ASSERT_TRUE(thread->await([&] { return book->revoke(rule->id); }));
+    auto asked = ask_by(said);
+    EXPECT_EQ(asked.state, State::pending) << "it was revoked meanwhile";
+    EXPECT_NE(asked.request.on_timeout, OnTimeout::approve) << "and no timeout approves it";
+  }
+}
+
 TEST_F(RuleBookTest, TheRulesOfAProjectAreInTheUsersOwnFileForNobodyElseToRead) {
   auto rule = make(Verdict::allow, Scope::project);
   ASSERT_TRUE(rule) << rule.error().message;
