@@ -154,8 +154,10 @@ Task<Result<>> PermissionRequests::keep_in_step() {
     return found;
   });
   if (!now) co_return fail(std::move(now.error()));
+  // What fails for one is tried again; the others do not wait for it.
+  Result<> kept;
   for (const auto& id : now->left)
-    if (auto closed = co_await close(id); !closed) co_return closed;
+    if (auto closed = co_await close(id); !closed) kept = std::move(closed);
   std::vector<std::deque<Asked>> waiting;
   for (const auto& asker : now->askers) {
     auto all = co_await store_.read([asker](Reader& reader) -> Result<std::deque<Asked>> {
@@ -171,18 +173,18 @@ Task<Result<>> PermissionRequests::keep_in_step() {
       }
       return found;
     });
-    if (!all) co_return fail(std::move(all.error()));
-    if (!all->empty()) waiting.push_back(*std::move(all));
+    if (!all) kept = fail(std::move(all.error()));
+    if (all && !all->empty()) waiting.push_back(*std::move(all));
   }
   while (!waiting.empty()) {
     for (auto& of_run : waiting) {
       auto next = std::move(of_run.front());
       of_run.pop_front();
-      if (auto carried = co_await carry(std::move(next)); !carried) co_return carried;
+      if (auto carried = co_await carry(std::move(next)); !carried) kept = std::move(carried);
     }
     std::erase_if(waiting, [](const auto& of_run) { return of_run.empty(); });
   }
-  co_return Result<>();
+  co_return kept;
 }
 
 Task<Result<>> PermissionRequests::close(std::string id) {
