@@ -172,6 +172,10 @@ void InboxPrompt::carry_out(const TypedDecision& typed) {
 bool InboxPrompt::decide(const std::string& id) {
   context_.client().interrupt_on({signals_.fd()});
   auto approval = get(approval_path(id));
+  if (!approval && !has_left_) {
+    context_.show(approval.error());
+    say(fmt::format("  {0} waits; see: cru approvals show {0}\n", safe_for_terminal(id)));
+  }
   if (!approval || !is_undecided(*approval)) return !has_left_;
   options_.before();
   is_stopped_ = false;
@@ -275,8 +279,9 @@ bool InboxPrompt::answer(const json::object& question) {
     if (is_stopped_) return true;
     if (now && text_or(*now, "status") != "pending") {
       bool is_answered = text_or(*now, "status") == "answered";
-      say(is_answered ? "\ncru: the question was answered by another client\n"
-                      : "\ncru: the question was withdrawn: its asker has ended\n");
+      auto why = safe_for_terminal(text_or(*now, "withdrawn_because", "its asker has ended"));
+      say(is_answered ? std::string("\ncru: the question was answered by another client\n")
+                      : fmt::format("\ncru: the question was withdrawn: {}\n", why));
       return true;
     }
     announce_others({});

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/json.h"
 #include "platform/files/readiness.h"
 
@@ -28,14 +30,16 @@ void InboxWatch::listen() {
   client_.interrupt_on({stop_.fd()});
   std::string target = "/events?type=agent.question,question.*,approval.*,agent.waiting";
   if (of_.chat.empty()) target += "&entity=" + percent_encode(of_.run);
-  while (!stopping_) {
-    (void)client_.stream(target, {}, [this](const ServerEvent& event) {
+  for (Duration pause = 200ms; !stopping_;) {
+    auto streamed = client_.stream(target, {}, [this](const ServerEvent& event) {
       if (concerns(event)) rung_.ring();
       return !stopping_.load();
     });
     if (stopping_) return;
-    // The daemon is away, and the main thread brings it back. What happened meanwhile was not heard.
-    wait_readable(stop_.fd(), 200ms);
+    // The daemon is away, and the main thread brings it back. What happened meanwhile was not heard. A stream
+    // that is refused may be refused again: it is asked for less and less often.
+    pause = streamed ? Duration(200ms) : std::min<Duration>(pause * 2, 30s);
+    wait_readable(stop_.fd(), pause);
     rung_.ring();
   }
 }
