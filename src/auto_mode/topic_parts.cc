@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "auto_mode/clause.h"
+#include "auto_mode/telling.h"
 #include "base/text.h"
 
 namespace cru::auto_mode::english {
@@ -33,11 +34,16 @@ Words sentence_that_asks(const Words& all, std::string& more) {
   if (sentences.empty()) return {};
   auto asks = [](const Words& one) { return without_closing_marks(one.back().text).ends_with('?'); };
   auto found = std::ranges::find_if(sentences, asks);
+  auto told =
+      std::ranges::find_if(sentences, [](const Words& one) { return tells_situation(without_lead(one)); });
+  // "What should we do?" asks about what was told before.
+  if (found != sentences.end() && told != sentences.end() && asks_what_to_do(*found)) found = told;
   auto at = found == sentences.end() ? size_t{0} : static_cast<size_t>(found - sentences.begin());
   for (size_t i = 0; i < sentences.size(); ++i) {
     std::string text;
     for (const auto& word : sentences[i]) text += (text.empty() ? "" : " ") + word.text;
-    if (i != at && text.size() <= max_quoted && sentences[i].size() > 2 && text.size() + 4 > more.size())
+    if (i != at && !asks_what_to_do(sentences[i]) && text.size() <= max_quoted && sentences[i].size() > 2 &&
+        text.size() + 4 > more.size())
       more = quoted(text, max_quoted);
   }
   return sentences[at];

@@ -12,7 +12,8 @@ bool is_word(WordSpan words, size_t at, std::string_view wanted);
 bool is_verb_to_do(const Word& word);
 bool has_letters(WordSpan words);
 
-/// The sentence that asks, else the first one; of the others the longest that is not too long is `more`.
+/// The sentence that asks, else the first one, and of a situation the one that tells it; of the others the
+/// longest that is not too long is `more`.
 Words sentence_that_asks(const Words& all, std::string& more);
 /// Whether the words at the front are these; then how many they are.
 size_t leads(WordSpan words, std::string_view phrase);

@@ -86,6 +86,24 @@ bool is_made_up(std::string_view id) {
          rest.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
 }
 
+/// "2026-11-18-auto-zoo-0000aa": what tells them apart is at the end, and that is enough to type.
+bool is_of_conversation(std::string_view id) {
+  constexpr size_t day = 10, digits = 6;
+  if (id.size() <= day + 1 + digits || !id.substr(day).starts_with("-auto-")) return false;
+  auto end = id.substr(id.size() - digits - 1);
+  return end.starts_with('-') &&
+         end.substr(1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// The ends of the ids in a column, if they are as many as the ids.
+void keep_ends(const std::set<std::string>& whole, Cells& cells, size_t column) {
+  auto end_of = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
+  std::set<std::string> ends;
+  for (const auto& id : whole) ends.insert(end_of(id));
+  if (ends.size() < whole.size()) return;
+  for (size_t n = 1; n < cells.size(); ++n) cells[n][column] = end_of(cells[n][column]);
+}
+
 }  // namespace
 
 std::vector<size_t> fit_columns(std::span<const std::string_view> fields, const Cells& cells, size_t width) {
@@ -115,6 +133,7 @@ void shorten_ids(std::span<const std::string_view> fields, Cells& cells) {
     if (!fields[i].ends_with("id") || cells.size() < 2) continue;
     std::set<std::string> whole;
     for (size_t n = 1; n < cells.size(); ++n) whole.insert(cells[n][i]);
+    if (std::ranges::all_of(whole, is_of_conversation)) keep_ends(whole, cells, i);
     if (!std::ranges::all_of(whole, is_made_up)) continue;
     size_t length = 10;
     auto prefixes = [&] {
