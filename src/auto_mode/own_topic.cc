@@ -8,7 +8,8 @@ namespace {
 constexpr size_t max_asked = 100;  ///< longer ones are not quoted again
 
 /// The template with its slots filled, each once: what is filled in is not looked at again.
-std::string filled(std::string_view line, const Subject& subject) {
+std::string filled(std::string_view line, const Subject& subject, Side side = Side::claims) {
+  bool claims = side == Side::claims;
   const std::pair<std::string_view, std::string_view> slots[] = {
       {"{asked}", subject.asked.size() <= max_asked ? std::string_view(subject.asked) : "what we were asked"},
       {"{yes}", subject.yes},
@@ -19,6 +20,8 @@ std::string filled(std::string_view line, const Subject& subject) {
       {"{thing}", subject.thing},
       {"{a}", subject.first},
       {"{b}", subject.second},
+      {"{mine}", claims ? subject.first : subject.second},
+      {"{theirs}", claims ? subject.second : subject.first},
       {"{it}", subject.matter},
       {"{who}", subject.who}};
   std::string out;
@@ -42,14 +45,14 @@ std::string filled(std::string_view line, const Subject& subject) {
 
 std::string reason_about(const Subject& subject, Side side, size_t number, std::string_view role,
                          uint64_t seed) {
-  const auto* lines = &lines_of(subject.kind);
+  auto lines = lines_of(subject.kind);
   // The first of each side says which side it is; only then does everybody argue in the way of the role.
-  if (const auto* own = number > 0 ? lines_of(subject.kind, role) : nullptr) {
-    lines = own;
+  if (auto own = number > 0 ? lines_of(subject.kind, role) : std::nullopt) {
+    lines = *own;
     number += static_cast<size_t>(seed % own_reasons);
   }
-  const auto& reasons = side == Side::claims ? lines->claims : lines->objections;
-  return filled(reasons[number % own_reasons], subject);
+  const auto& reasons = side == Side::claims ? lines.claims : lines.objections;
+  return filled(reasons[number % own_reasons], subject, side);
 }
 
 std::string question_about(const Subject& subject, size_t number) {

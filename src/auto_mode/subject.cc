@@ -98,7 +98,7 @@ class Taking : SubjectBuilder {
       how[2].text = to_lower(how[2].text);
       return of_plan(how);
     }
-    return of_phrase(phrase_named(words));
+    return of_phrase(english::as_phrase(words));
   }
 
  private:
@@ -396,10 +396,11 @@ std::string Subject::introduction() const {
 Subject subject_of(std::string_view topic) {
   auto out = Taking(topic).subject();
   bool is_named = out.kind == Kind::phrase && out.matter.size() <= max_named;
-  out.thing = out.kind == Kind::comparison  ? out.one
-              : !is_named                   ? out.other
-              : out.matter.starts_with("“") ? out.matter
-                                            : quoted(out.matter, max_named);
+  auto other = english::words_of(english::trim_quotes(out.other));
+  out.thing = out.kind == Kind::comparison ? out.first
+              : is_named                   ? out.matter
+              : other.empty()              ? out.other
+                                           : english::as_phrase(other);
   return out;
 }
 

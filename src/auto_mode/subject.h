@@ -26,7 +26,7 @@ struct Subject {
   /// What the two sides hold; each can follow "that".
   std::string yes, no;
   std::string one, other;     ///< words of it in quotation marks; of a situation two that are part of it
-  std::string thing;          ///< the same, of that which is spoken about
+  std::string thing;          ///< what is spoken about, to follow "about"
   std::string first, second;  ///< of a comparison: the two things
   std::string who = "we";     ///< who would have to act: "our friend" if it is the asker's own matter
   /// Of a plan "how to learn Greek", of a riddle "why we dream", else a noun phrase: "the future of work".

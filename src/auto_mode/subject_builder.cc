@@ -101,27 +101,6 @@ Subject SubjectBuilder::of_riddle(const std::string& matter) {
   return out_;
 }
 
-std::string SubjectBuilder::phrase_named(WordSpan words) {
-  auto text = said(words);
-  auto head = words.size() - 1;
-  for (size_t i = 1; i < words.size(); ++i)
-    if (english::is_preposition(words[i].plain)) {
-      head = i - 1;
-      break;
-    }
-  bool is_short = text.size() <= max_quoted / 2;
-  bool may_stand = english::is_determiner(words[0].plain) || english::is_plural(words[head].plain) ||
-                   english::is_mass_noun(words[head].plain) || words[0].plain.ends_with("ing") ||
-                   (words.size() > 1 && is_upper(words.back().text[0])) ||
-                   english::is_name(words[head].text) || words[0].plain == "artificial";
-  bool may_be_clause = words.size() == 2 && english::is_plural(words[0].plain) &&
-                       (english::is_verb(words[1].plain) || english::is_verb_or_noun(words[1].plain));
-  bool is_marked = text.find_first_of("\"“”:;?!()") != std::string::npos;
-  if (!is_short || !may_stand || may_be_clause || is_marked) return quoted(text, max_quoted / 2);
-  bool has_name = words.size() > 1 && is_upper(words.back().text[0]);
-  return has_name ? text : uncapitalised(text);
-}
-
 Subject SubjectBuilder::of_phrase(std::string named) {
   out_.kind = Kind::phrase;
   if (out_.one.empty()) out_.one = out_.other = named.starts_with("“") ? named : quoted(named, max_named);

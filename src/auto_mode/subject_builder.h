@@ -26,8 +26,6 @@ class SubjectBuilder {
   Subject of_phrase(std::string named);
   /// "our landlord wants to sell the house".
   Subject of_situation(english::WordSpan words);
-  /// Without quotation marks where it can stand in a sentence as it is.
-  static std::string phrase_named(english::WordSpan words);
 
   std::string condition_;  ///< "if cats could read, "; empty if there is none
   Subject out_;

@@ -167,4 +167,25 @@ std::string option(WordSpan words, bool is_verbal) {
   return std::string(trim(text, ","));
 }
 
+std::string as_phrase(WordSpan words) {
+  auto text = said(words);
+  auto head = words.size() - 1;
+  for (size_t i = 1; i < words.size(); ++i)
+    if (is_preposition(words[i].plain)) {
+      head = i - 1;
+      break;
+    }
+  bool is_short = text.size() <= max_quoted / 2;
+  bool may_stand = is_determiner(words[0].plain) || is_plural(words[head].plain) ||
+                   is_mass_noun(words[head].plain) || words[0].plain.ends_with("ing") ||
+                   (words.size() > 1 && is_upper(words.back().text[0])) || is_name(words[head].text) ||
+                   words[0].plain == "artificial";
+  bool may_be_clause = words.size() == 2 && is_plural(words[0].plain) &&
+                       (is_verb(words[1].plain) || is_verb_or_noun(words[1].plain));
+  bool is_marked = text.find_first_of("\"“”:;?!()") != std::string::npos;
+  if (!is_short || !may_stand || may_be_clause || is_marked) return quoted(text, max_quoted / 2);
+  bool has_name = words.size() > 1 && is_upper(words.back().text[0]);
+  return has_name ? text : uncapitalised(text);
+}
+
 }  // namespace cru::auto_mode::english

@@ -26,6 +26,9 @@ std::string telling_words(WordSpan words, bool from_front);
 /// Without the quotation marks that `quoted` gives.
 std::string_view trim_quotes(std::string_view text);
 
+/// Without quotation marks where it can stand in a sentence as it is.
+std::string as_phrase(WordSpan words);
+
 /// The place of "or" or "versus"; the end if there is none.
 size_t find_or(WordSpan words, size_t from = 0);
 /// Whether one of them is something to do: then the other one is, too.

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
-import { startedAuto, written } from "./harness/auto.mjs";
+import { models, startedAuto, talkers, written } from "./harness/auto.mjs";
 import { openPage } from "./harness/browser.mjs";
 import { Terminal } from "./harness/terminal.mjs";
 
@@ -40,11 +40,12 @@ test("at 80 columns the list gives the topic room, and a transcript is broken be
 });
 
 test("the transcript of a conversation in progress shows the newest message, also after a late reload, unless the reader has scrolled up", async (t) => {
-  const live = await startedAuto({ live: { ...quick, min_speech_time: "1500ms" } }, t);
-  const { conversationId } = await live.must(201, live.post("/auto/start", { topic: "zoo", agent_count: 8, interaction_pattern: "stay-at-desk", timeout_ms: 600_000 }));
+  const minds = await talkers(t, ["There is more to say about this than fits on a line, and so it goes on. ".repeat(5)]);
+  const live = await startedAuto({ minds, live: { ...quick, min_speech_time: "1500ms" } }, t);
+  const { conversationId } = await live.must(201, live.post("/auto/start", { topic: "zoo", cli_backends: models, interaction_pattern: "stay-at-desk" }));
   const said = async () => (await live.must(200, live.get(`/auto/conversation?id=${conversationId}`))).messages;
   const { page } = await openPage(await live.link(), t, { size: { width: 1100, height: 480 } });
-  await waitFor(async () => (await said()).length >= 4, { what: "more was said than fits into the box" });
+  await waitFor(async () => (await said()).length >= 8, { what: "more was said than fits into the box" });
   await page.reload();
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
   await page.keyboard.press("5");

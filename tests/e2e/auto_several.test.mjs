@@ -149,3 +149,18 @@ test("however many conversations go on, a provider is asked by a few of them at 
   held.open();
   await waitFor(async () => (await live.must(200, live.get("/auto/conversations"))).conversations.every(({ reason }) => reason === "keyword"), { what: "each has had its turn" });
 });
+
+test("beside another one the parts of the built-in script follow the chosen personas, not their order", async (t) => {
+  const live = await startedAuto({ live: { min_speech_time: "20ms", speech_per_character: "0ms", scripted_delay: "10ms", idle_time: "1h" } }, t);
+  const topic = "Should cats vote?", still = { interaction_pattern: "stay-at-desk" };
+  await live.must(201, live.post("/auto/start", { topic: "zoo", ...still, timeout_ms: 3_600_000, cli_backends: [] }));
+  const { conversationId } = await live.must(201, live.post("/auto/start", { topic, beside: true, personas: ["Bertrand", "Clara", "Ada"], ...still }));
+  const { messages } = await written(live, conversationId);
+  const [first, second, third] = messages;
+  assert.match(first.name, /^Bertrand/);
+  assert.match(first.text, /I hold that cats should not vote/, "the skeptic objects, also when it begins");
+  assert.match(second.name, /^Clara/);
+  assert.match(second.text, /\?$/, "the questioner asks");
+  assert.match(third.name, /^Ada/);
+  assert.match(third.text, /My claim is that cats should vote/, "the advocate claims");
+});

@@ -6,6 +6,7 @@
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "crew/chat_files.h"
+#include "crew/conversation.h"
 
 namespace cru::api {
 namespace {

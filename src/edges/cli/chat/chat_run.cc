@@ -124,7 +124,7 @@ Result<int> report(Context& context, const std::string& id, bool interrupted) {
   if (context.json) context.print_json(*text);
   if (!context.json && well)
     if (auto whole = whole_report(subagent); !whole.empty())
-      context.print("\n" + markdown_prose(whole, context.out.colour, context.out.prose_width()) + "\n");
+      context.print("\n" + markdown_prose(whole, context.out.colour, context.out.prose_width()) + "\n\n");
   if (!context.json)
     write_out(well ? standard_output : standard_error, end_line(subagent, well ? context.out : context.err));
   return interrupted ? exit_interrupted : well ? 0 : exit_run_failed;

@@ -61,12 +61,18 @@ struct Fitting {
     for (size_t i = 1; i < fields.size(); ++i)  // the first says what the row is about
       if (fields[i] == field) is_shown[i] = false;
   }
-  /// Gives what is left to the columns that want more, evenly.
+  /// Gives what is left to the columns that want more: first to what a row is about, then evenly.
   std::vector<size_t> share(size_t text, size_t name) const {
     std::vector<size_t> out(fields.size());
     size_t used = 0;
     for (size_t i = 0; i < fields.size(); ++i)
       if (is_shown[i]) used += (used ? gap : 0) + (out[i] = least(fields[i], natural[i], text, name));
+    for (size_t i = 0; i < fields.size() && used < width; ++i)
+      if (is_shown[i] && fields[i] == "title") {
+        auto more = std::min(natural[i] - out[i], width - used);
+        out[i] += more;
+        used += more;
+      }
     for (bool grew = true; grew && used < width;) {
       grew = false;
       for (size_t i = 0; i < fields.size() && used < width; ++i)
