@@ -12,7 +12,7 @@ constexpr OwnLines of_kind[] = {
       "can be corrected, and one that is never made cannot."},
      {"I hold that {no}, at least until somebody can say what it would cost and who would pay. So far I have "
       "heard a wish and not a reason.",
-      "Imagine the least careful person you know in charge of it. Whatever we say about {other} is worth as "
+      "Imagine the least careful person you know in charge of it. Whatever we say about {thing} is worth as "
       "much as what is left of it in those hands.",
       "There may be a cheaper way to most of what you hope for. As long as nobody has tried it, it is too "
       "early to say that {yes}."}},
@@ -29,7 +29,7 @@ constexpr OwnLines of_kind[] = {
       "sure."}},
     {{"As I see it, {yes}. I would not say so on the strength of one striking example; it is the ordinary "
       "cases that persuade me.",
-      "Try for a week to live as if the opposite were true. One keeps running into things about {other} that "
+      "Try for a week to live as if the opposite were true. One keeps running into things about {thing} that "
       "are hard to explain then.",
       "Whoever holds that {no} has more to explain away than I have to explain. That is no proof, but it is "
       "where I would place my bet."},
@@ -48,10 +48,10 @@ constexpr OwnLines of_kind[] = {
       "A small step is cheap because it leaves out what is hard. With {one} the hard part comes last, and it "
       "will not get easier while we practise on the rest.",
       "What has worked for others had something that we may lack: time, money or patience. I would count "
-      "what we have before I say another word about {other}."}},
-    {{"I begin with the plainest thing that can be said about {other}. It has to fail before I reach for a "
+      "what we have before I say another word about {thing}."}},
+    {{"I begin with the plainest thing that can be said about {thing}. It has to fail before I reach for a "
       "deeper one.",
-      "There are things about {other} on which everybody in this room agrees. I would build on those and "
+      "There are things about {thing} on which everybody in this room agrees. I would build on those and "
       "leave the quarrels for later.",
       "An answer does not have to be complete to be worth having. Half an answer about {one} that can be "
       "tested is more than a whole one that cannot."},
@@ -74,14 +74,14 @@ constexpr OwnLines of_kind[] = {
       "topic of."}},
     {{"I say that {yes}. While nothing is settled, a word still costs little; afterwards one can only react.",
       "I would begin today, and with those who are concerned: ask them plainly what they want, by when, and "
-      "what could still change it. As long as nobody has asked, all that we say about {other} is a guess.",
+      "what could still change it. As long as nobody has asked, all that we say about {thing} is a guess.",
       "Let us put three ways out on paper, and beside each what it costs and who would help. Whoever has a "
       "second choice need not be afraid of the first answer."},
      {"I say that {no}. So far we have heard one side of it, and whoever moves first shows what they would "
       "settle for.",
       "Before anything else I would find out what is certain about {one} and what is only said. People often "
       "act on the second, and pay for it.",
-      "Not everything about {other} has to be answered at once. Some of it settles itself, and some of it is "
+      "Not everything about {thing} has to be answered at once. Some of it settles itself, and some of it is "
       "for others to settle."}},
 };
 
@@ -92,7 +92,7 @@ constexpr std::array<std::string_view, own_questions> questions_of_kind[] = {
     {"For whom are we choosing between {a} and {b}: for ourselves, or for somebody who cannot ask us?",
      "Is there a case in which you would take the other one without hesitating?"},
     {"What exactly do we mean by {one} here, and what do we leave out?",
-     "Which single observation about {other} would make you change sides?"},
+     "Which single observation about {thing} would make you change sides?"},
     {"What would be the first sign that we are on the right track with {one}?",
      "Which part of it could we leave out without anybody missing it?"},
     {"What exactly do we mean by {one} here, and what do we leave out?",

@@ -131,7 +131,7 @@ constexpr OfRole of_role_in_situation[] = {
        "Without that, every step about {one} is a guess with a price.",
        "A quick repair is often what breaks next. I would rather change one thing, look at what happens, and "
        "then change the second.",
-       "I count two things that we do not know about {other}. As long as there are two, no plan is better "
+       "I count two things that we do not know about {thing}. As long as there are two, no plan is better "
        "than any other."}}},
     {"storyteller",
      {{"A neighbour of mine was in such a place. She wrote one letter, on the first evening, and what came "
@@ -156,7 +156,7 @@ constexpr OfRole of_role_in_situation[] = {
        "are about a date, and dates can be moved.",
        "Several people are in this, and they do not all want the same of {one}. Until they have said so to "
        "each other, any step is a step for one of them only.",
-       "There is no quarrel about {other} yet, only a worry. I would not turn the one into the other before "
+       "There is no quarrel about {thing} yet, only a worry. I would not turn the one into the other before "
        "I had to."}}},
     {"economist",
      {{"Waiting has a price as well; it is only paid later, and by somebody else. Choices get fewer with "

@@ -179,6 +179,7 @@ TEST(SubjectTest, ASituationIsSpokenOfInItsOwnWords) {
   EXPECT_EQ(house.introduction(),
             "We were told: “our landlord wants to sell the house”. The question is what to do about it.");
   EXPECT_EQ(subject_of("My boss ignores me.").other, "our friend's boss");
+  EXPECT_EQ(subject_of("We are losing customers").one, "this matter") << "nothing in it can stand by itself";
   EXPECT_EQ(subject_of("Our landlord wants to sell the house. What should we do?").more, "");
 }
 

@@ -115,9 +115,8 @@ Subject SubjectBuilder::of_situation(WordSpan words) {
   out_.kind = Kind::situation;
   bool is_friends = english::is_about_asker(words);
   out_.who = is_friends ? "our friend" : "we";
-  name_words(words);
   auto who = english::who_acts(words), what = english::what_at_end(words);
-  if (!who.empty()) out_.other = uncapitalised(said(who));
+  out_.other = who.empty() ? "this matter" : uncapitalised(said(who));
   // The friend is known by then.
   out_.one = what.empty() ? out_.other : said(what, is_friends);
   out_.question = "the question what to do about it";

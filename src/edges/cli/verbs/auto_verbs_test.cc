@@ -126,14 +126,15 @@ TEST(AutoTable, TheTopicIsReadableInANarrowTerminalAndTheEndOfAnIdIsEnough) {
                                                        "outcome STATE"};
   auto row = [](std::string_view id) {
     return json::object{{"conversation_id", id},
-                        {"title", "Should every desk have a plant on it?"},
+                        {"title", "Should every desk have a plant?"},
                         {"lines", 12},
                         {"outcome", "Ada ended the conversation."}};
   };
   json::array rows{row("2027-01-15-auto-should-every-desk-have-a-abcdef"), row("2027-01-15-auto-zoo-00000f")};
   Style narrow{.tty = true, .width = 80, .now = {}};
   auto shown = table(columns, rows, narrow);
-  EXPECT_TRUE(shown.contains("\nabcdef  Should every desk have a plant on it?  12        Ada ended the"))
+  EXPECT_TRUE(
+      shown.contains("\nabcdef  Should every desk have a plant?  12        Ada ended the conversation.\n"))
       << shown;
   EXPECT_TRUE(shown.contains("\n00000f  ")) << shown;
   rows.push_back(row("2027-01-16-auto-zoo-abcdef"));
