@@ -13,7 +13,6 @@ namespace cru::auto_mode {
 namespace {
 
 using english::are_deeds;
-using english::Clause;
 using english::find_or;
 using english::has_letters;
 using english::is_verb_to_do;
@@ -26,7 +25,6 @@ using english::option;
 using english::quoted;
 using english::said;
 using english::split_after;
-using english::telling_words;
 using english::uncapitalised;
 using english::with_auxiliary;
 using english::Words;

@@ -13,7 +13,6 @@ namespace {
 
 using english::joined;
 using english::max_named;
-using english::max_quoted;
 using english::quoted;
 using english::said;
 using english::telling_words;
