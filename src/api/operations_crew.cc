@@ -10,7 +10,7 @@ constexpr auto subagent_schema = R"({"type":"object","required":["task_id","agen
 "status":{"enum":["queued","running","completed","failed","cancelled"]},"depth":{"type":"integer"},
 "queue_position":{"type":"integer"},"model":{"type":"string"},"model_source":{"type":"string"},
 "permissions":{"type":"array","items":{"type":"string"}},"inherited":{"type":"boolean"},
-"summary":{"type":"string"},"result":{"type":"string"},"truncated":{"type":"boolean"},"file":{"type":"string"},
+"summary":{"type":"string"},"abbreviated":{"type":"boolean"},"result":{"type":"string"},"truncated":{"type":"boolean"},"file":{"type":"string"},
 "tokens":{"type":"integer"},"cost_usd":{"type":["number","null"]},"duration_ms":{"type":["integer","null"]},
 "error_type":{"type":["string","null"]},"error_message":{"type":["string","null"]},
 "reflection":{"type":["object","null"]},"parked":{"type":["object","null"]},

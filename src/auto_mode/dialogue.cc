@@ -5,6 +5,7 @@
 #include <array>
 
 #include "auto_mode/own_topic.h"
+#include "auto_mode/script_plan.h"
 #include "auto_mode/topics.h"
 #include "base/text.h"
 
@@ -47,81 +48,25 @@ class Matter {
   Subject subject_;
 };
 
-enum class Beat { claim, objection, question, middle, farewell };
-
-/// How a line begins, or what is said beside its reason.
-enum class Family : uint8_t { opening, again, joining, against, answer, asking, middle, farewell, aside };
-constexpr size_t families = 9;
-
-struct Plan {
-  Beat beat = Beat::claim;
-  Family family = Family::opening;
-  size_t number = 0;       ///< of the claim, the objection or the question
-  bool asks = false;       ///< it ends with a question
-  bool was_asked = false;  ///< the one before did
-  bool has_aside = false;
-  size_t phrase = 0, aside = 0;  ///< how many of its family were used before
-};
-
-/// The part of the line with this number, from the first line on: everybody argues for one side, the third
-/// one asks, and when the reasons are used up they come to an end.
-Plan plan_for(int64_t line, size_t cast) {
-  size_t claims = 0, objections = 0, questions = 0;
-  bool has_middle = false;
-  std::array<size_t, families> used{};
-  auto next_of = [&](Family family) { return used[static_cast<size_t>(family)]++; };
-  Plan plan;
-  for (int64_t at = 0; at <= line; ++at) {
-    auto who = static_cast<size_t>(at) % cast;
-    bool is_new = static_cast<size_t>(at) < cast;
-    Plan next;
-    next.was_asked = plan.asks;
-    if (claims == 3 && objections == 3) {
-      next.beat = has_middle ? Beat::farewell : Beat::middle;
-      next.family = has_middle ? Family::farewell : Family::middle;
-      has_middle = true;
-    } else if (cast > 2 && who == 2 && questions < 2) {
-      next.beat = Beat::question;
-      next.family = Family::asking;
-      next.number = questions++;
-      next.asks = true;
-    } else if ((who % 2 == 0 && claims < 3) || objections == 3) {
-      next.beat = Beat::claim;
-      next.family = at == 0          ? Family::opening
-                    : next.was_asked ? Family::answer
-                    : is_new         ? Family::joining
-                                     : Family::again;
-      next.number = claims++;
-      next.has_aside = at % 3 == 2;
-    } else {
-      next.beat = Beat::objection;
-      next.family = next.was_asked ? Family::answer : Family::against;
-      next.number = objections++;
-      next.has_aside = at % 3 == 0;
-    }
-    if (cast == 2 && (at == 1 || at == 4)) {
-      next.asks = true;
-      ++questions;
-    }
-    next.phrase = next_of(next.family);
-    if (next.has_aside) next.aside = next_of(Family::aside);
-    plan = next;
-  }
-  return plan;
-}
-
 using Phrases = std::array<std::string_view, 4>;
 constexpr std::array<Phrases, families> phrases{{
     {"Let me begin with what seems strongest to me.",
      "I will take a side, so that we have something to push against.", "I have turned this over for a while.",
      "Somebody has to begin, so I will say it plainly."},
+    {"Let me begin with a question and not with an answer.",
+     "Before anybody takes a side, I would like to ask something.", "I have no opinion yet, only a question.",
+     "Somebody has to begin, and I begin with what I do not know."},
     {"I see the danger, {}, and still I would not give this up.",
      "That is fair, {}. Let me put the other weight on the scale.",
      "You are right about the risk, {}, but not about its size.",
      "I thought you would say that, {}. Consider this."},
     // Of one who has not spoken yet.
     {"I have only listened so far, {}. Let me put something on the other side.",
-     "Let me add something to that, {}.", "There is another side to it, {}.", "May I come in here, {}?"},
+     "Let me put something beside that, {}.", "There is another side to it, {}.",
+     "May I come in here, {}? I see it differently."},
+    // For the side of the one before.
+    {"I am with {} here, and for a reason of my own.", "I would go a step further than {}.",
+     "{} has said half of it. Here is the other half.", "Let me stay on that side for a moment, {}."},
     {"I am not there yet, {}.", "That sounds better than it is, {}.",
      "I grant you the intention, {}. Now the consequence.", "There is a case in which that fails, {}."},
     // What follows a question is a reason, seldom its answer.
@@ -129,16 +74,18 @@ constexpr std::array<Phrases, families> phrases{{
      "That goes to the root of it, {}. I would begin here.",
      "I have asked myself that, {}, and I keep coming back to one thing.",
      "Let me come at that from another side, {}."},
-    {"Before we go on, {}, something concrete.",
-     "I notice that we all nod at a word that we use differently.",
+    {"Before we go on, {}, something concrete.", "Let me put a question in between.",
      "I would like to understand that better, {}.", "Let me ask what nobody has asked yet."},
+    {"I have said what I had to say, {}. I would rather hear the other side once more.",
+     "I have nothing to add to that, {}. Let the other side have the word.",
+     "That is all that I have for this side, {}. Who has something against it?",
+     "I would only repeat myself, {}. Let us hear the other side."},
     {"When I listen to both sides, I hear more agreement than the words admit.",
      "Let me try to say where we have come to.",
      "The longer I listen to you, {}, the closer the two sides come.",
      "Perhaps we can write one sentence together."},
     {"I can put my name to that, {}.", "That is further than I expected us to come, {}.",
-     "Yes, {}. I would not have said so at the beginning.",
-     "I will go home with that, {}, and with one doubt."},
+     "Yes, {}. I can stand behind that.", "I will go home with that, {}, and with one doubt."},
     {"I say that as one who has been wrong about it before.",
      "That is not a detail; everything else hangs on it.",
      "If that is true, then the rest almost follows by itself.",
@@ -179,8 +126,8 @@ void append(std::string& out, std::string_view more) {
 }
 
 /// Whose question stays open, as the responder calls that one.
-std::string whose_question(const AutoModeState& state, const std::string& before) {
-  const auto& asker = state.cast[state.cast.size() > 2 ? 2 : state.seed % 2];
+std::string whose_question(const AutoModeState& state, const Plan& plan, const std::string& before) {
+  const auto& asker = state.cast[plan.asker];
   if (asker.agent_id == state.cast[state.responder].agent_id) return "my own";
   return asker.name == before ? "your" : asker.name + "'s";
 }
@@ -190,7 +137,7 @@ std::string whose_question(const AutoModeState& state, const std::string& before
 std::string scripted_words(const AutoModeState& state) {
   const Matter matter(state);
   const auto cast = state.cast.size();
-  const auto plan = plan_for(state.spoken, cast);
+  const auto plan = plan_for(state.spoken, state.cast);
   const auto& self = state.cast[state.responder];
   std::string before =
       state.speaker ? state.cast[*state.speaker].name : state.cast[(state.responder + 1) % cast].name;
@@ -200,11 +147,11 @@ std::string scripted_words(const AutoModeState& state) {
   for (const auto& line : state.recent)
     if (line.agent_id.empty() && line.number > state.fresh_from) out = answer_to(line);
   append(out, pick(plan.family, state, plan.phrase, before));
+  if (matter.is_own() && state.spoken == 0) append(out, matter.subject().introduction());
   switch (plan.beat) {
     case Beat::claim:
     case Beat::objection: {
       bool claims = plan.beat == Beat::claim;
-      if (matter.is_own() && state.spoken == 0) append(out, matter.subject().introduction());
       if (is_new && !matter.is_own()) append(out, way_of_speaking(self.role));
       append(out, matter.reason(claims ? Side::claims : Side::objects, plan.number, self.role));
       if (!claims && plan.number == 0 && matter.is_own() && !matter.subject().more.empty())
@@ -213,7 +160,7 @@ std::string scripted_words(const AutoModeState& state) {
       break;
     }
     case Beat::question:
-      append(out, matter.question(plan.number));
+    case Beat::yield:
       break;
     case Beat::middle:
       append(out, fmt::format("Could we say that {}?", matter.middle()));
@@ -221,11 +168,11 @@ std::string scripted_words(const AutoModeState& state) {
     case Beat::farewell:
       append(out, matter.answer());
       append(out, fmt::format("What stays open is {} question, but that is for another day.",
-                              whose_question(state, before)));
+                              whose_question(state, plan, before)));
       append(out, state.keyword);
       break;
   }
-  if (cast == 2 && plan.asks) append(out, matter.question(state.spoken == 1 ? 0 : 1));
+  if (plan.asks) append(out, matter.question(*plan.asks));
   return out;
 }
 

@@ -113,6 +113,14 @@ constexpr OwnCase own_cases[] = {
      "money does not make people happy"},
     {"AI will replace programmers", Kind::judgement, "AI will replace programmers",
      "AI will not replace programmers"},
+    {"our landlord wants to sell the house", Kind::situation, "we should do something about it now",
+     "we should not do anything about it yet"},
+    {"My boss ignores me.", Kind::situation, "our friend should do something about it now",
+     "our friend should not do anything about it yet"},
+    {"Our landlord wants to sell the house. What should we do?", Kind::situation,
+     "we should do something about it now", "we should not do anything about it yet"},
+    {"The roof is leaking, what now?", Kind::situation, "we should do something about it now",
+     "we should not do anything about it yet"},
     {"Sollten Katzen wählen dürfen?", Kind::judgement, "the answer is yes", "the answer is no"},
     {"pineapple on pizza", Kind::phrase, "there is more to pineapple on pizza than people admit",
      "there is less to pineapple on pizza than people say"},
@@ -147,6 +155,32 @@ TEST(SubjectTest, AnOpenQuestionIsPutIntoASentence) {
     EXPECT_EQ(subject.kind, kind) << topic;
     EXPECT_EQ(subject.question, question) << topic;
   }
+}
+
+TEST(SubjectTest, WhatHasHappenedIsASituationAndWhatIsHeldIsAClaim) {
+  for (auto topic : {"Our landlord wants to sell the house!", "we are losing customers", "I hate my job",
+                     "We've run out of money", "somebody stole my bike", "my flatmate broke the oven",
+                     "our neighbour won't stop playing the drums", "the city wants to close our school",
+                     "The server has crashed", "we can't afford the rent", "AI is taking our jobs",
+                     "I'm always tired", "We need a bigger flat", "Their dog keeps barking at night"})
+    EXPECT_EQ(subject_of(topic).kind, Kind::situation) << topic;
+  for (auto topic : {"Money makes people happy.", "Social media ruins our lives", "We live in a simulation.",
+                     "We are alone in the universe", "The earth is flat", "AI will replace programmers",
+                     "My dog is better than your cat", "The internet makes us lonely.", "Sharing is caring",
+                     "I think that money makes people happy", "We should all be vegan", "School is boring",
+                     "The moon has no atmosphere", "Does my boss ignore me?", "Is our landlord greedy?"})
+    EXPECT_NE(subject_of(topic).kind, Kind::situation) << topic;
+}
+
+TEST(SubjectTest, ASituationIsSpokenOfInItsOwnWords) {
+  auto house = subject_of("our landlord wants to sell the house");
+  EXPECT_EQ(house.other, "our landlord");
+  EXPECT_EQ(house.one, "the house");
+  EXPECT_EQ(house.introduction(),
+            "We were told: “our landlord wants to sell the house”. The question is what to do about it.");
+  EXPECT_EQ(subject_of("My boss ignores me.").other, "our friend's boss");
+  EXPECT_EQ(subject_of("We are losing customers").one, "this matter") << "nothing in it can stand by itself";
+  EXPECT_EQ(subject_of("Our landlord wants to sell the house. What should we do?").more, "");
 }
 
 TEST(SubjectTest, WhatElseWasSaidIsKept) {

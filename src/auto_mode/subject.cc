@@ -4,7 +4,8 @@
 #include <optional>
 #include <utility>
 
-#include "auto_mode/clause.h"
+#include "auto_mode/subject_builder.h"
+#include "auto_mode/telling.h"
 #include "auto_mode/topic_parts.h"
 #include "base/text.h"
 
@@ -12,7 +13,6 @@ namespace cru::auto_mode {
 namespace {
 
 using english::are_deeds;
-using english::Clause;
 using english::find_or;
 using english::has_letters;
 using english::is_verb_to_do;
@@ -25,21 +25,20 @@ using english::option;
 using english::quoted;
 using english::said;
 using english::split_after;
-using english::telling_words;
 using english::uncapitalised;
 using english::with_auxiliary;
 using english::Words;
 using english::WordSpan;
 using Kind = Subject::Kind;
 
-constexpr size_t max_clause = 110, max_option_words = 6;
+constexpr size_t max_option_words = 6;
 
 bool decides(std::string_view auxiliary) {
   return is_one_of(english::without_nt(auxiliary), {"should", "shall", "must", "ought", "may"});
 }
 
-/// Puts a topic together from its parts.
-class Taking {
+/// Takes a topic apart.
+class Taking : SubjectBuilder {
  public:
   explicit Taking(std::string_view topic) : all_(english::words_of(topic)) {
     std::string text;
@@ -84,6 +83,8 @@ class Taking {
       return of_open(words);
     if (begins_question && words.size() > 1 && english::is_auxiliary(words[0].plain)) return of_closed(words);
     if (words.size() > 2 && (words[0].plain == "how" || words[0].plain == "to")) return of_plan(words);
+    auto told = asks_ ? english::told_before_question(words) : words;
+    if (english::tells_situation(told)) return of_situation(told);
     if (auto compared = of_options(words)) return *compared;
     if (is_clause(words)) return of_statement(words, false);
     bool is_to_do = words.size() > 2 &&
@@ -95,7 +96,7 @@ class Taking {
       how[2].text = to_lower(how[2].text);
       return of_plan(how);
     }
-    return of_phrase(phrase_named(words));
+    return of_phrase(english::as_phrase(words));
   }
 
  private:
@@ -134,44 +135,6 @@ class Taking {
       if (is_not || asks_again || is_aside) return words.subspan(0, i);
     }
     return words;
-  }
-
-  void name_words(WordSpan words) {
-    out_.one = telling_words(words, false);
-    out_.other = telling_words(words, true);
-    if (out_.one.empty()) out_.one = quoted(joined(words), max_named);
-    if (out_.other.empty()) out_.other = out_.one;
-  }
-  void name_parts(WordSpan subject, WordSpan predicate) {
-    auto front = telling_words(subject, true), back = telling_words(predicate, false);
-    if (!back.empty()) out_.one = back;
-    if (!front.empty()) out_.other = front;
-    if (front.empty() && !back.empty()) out_.other = telling_words(predicate, true);
-    if (english::is_adjective(english::trim_quotes(out_.other))) out_.other = out_.one;
-    if (back.empty() && !front.empty()) out_.one = front;
-  }
-
-  /// Both sides of a question that is answered by yes or no.
-  Subject of_sides(Kind kind, Clause sides, std::string whether) {
-    out_.kind = kind;
-    if (std::max(sides.yes.size(), sides.no.size()) + condition_.size() > max_clause) {
-      sides = {"the answer is yes", "the answer is no"};
-      out_.question = "this question";
-    } else {
-      sides = {condition_ + sides.yes, condition_ + sides.no};
-      out_.question = "the question whether " + condition_ + whether;
-    }
-    out_.yes = std::move(sides.yes);
-    out_.no = std::move(sides.no);
-    out_.matter = out_.question;
-    return out_;
-  }
-  /// It was quoted when it was asked; that is enough.
-  Subject of_quoted(Kind kind) {
-    condition_.clear();
-    of_sides(kind, {"the answer is yes", "the answer is no"}, "");
-    out_.question = out_.matter = "this question";
-    return out_;
   }
 
   /// "Should …", "Is …", "Do …".
@@ -235,23 +198,6 @@ class Taking {
     }
     return of_choice(option(a, are_deeds(a, b)), option(b, are_deeds(a, b)), std::move(first),
                      std::move(second));
-  }
-
-  Subject of_choice(std::string first, std::string second, std::string yes, std::string no) {
-    out_.kind = Kind::comparison;
-    if (std::max(first.size(), second.size()) > max_named || first.empty() || second.empty() ||
-        first == second)
-      return of_quoted(Kind::judgement);
-    out_.one = quoted(english::without_marks(first), max_named);
-    out_.other = quoted(english::without_marks(second), max_named);
-    if (std::max(yes.size(), no.size()) > max_clause) yes = no = "";
-    out_.yes = yes.empty() ? "the better choice is " + first : std::move(yes);
-    out_.no = no.empty() ? "the better choice is " + second : std::move(no);
-    out_.question = "the choice between " + first + " and " + second;
-    out_.matter = out_.question;
-    out_.first = std::move(first);
-    out_.second = std::move(second);
-    return out_;
   }
 
   /// "Tabs or spaces", "Which is better: tabs or spaces", "Social media: blessing or curse"; none if it is no
@@ -354,30 +300,6 @@ class Taking {
                      with_auxiliary(auxiliary, rest.subspan(0, *split), rest.subspan(*split)).yes);
   }
 
-  Subject of_plan(WordSpan words) {
-    out_.kind = Kind::plan;
-    out_.matter = uncapitalised(said(words));
-    if (words[0].plain == "to") out_.matter = "how " + out_.matter;
-    if (out_.matter.size() > max_clause) return of_riddle("");
-    size_t verb = 0;
-    while (verb < words.size() && words[verb].plain != "to") ++verb;
-    if (verb + 2 < words.size()) name_words(words.subspan(verb + 2));
-    out_.question = "the question " + out_.matter;
-    out_.yes = "we know enough to begin";
-    out_.no = "we do not know enough to begin";
-    return out_;
-  }
-
-  Subject of_riddle(const std::string& matter) {
-    out_.kind = Kind::riddle;
-    bool is_quoted = matter.empty() || matter.size() > max_clause;
-    out_.question = is_quoted ? "this question" : "the question " + matter;
-    out_.matter = is_quoted ? "it" : matter;
-    out_.yes = "there is a plain answer";
-    out_.no = "there is no plain answer";
-    return out_;
-  }
-
   static bool is_clause(WordSpan words) {
     if (words.size() < 3) return false;
     for (size_t i = 1; i + 1 < words.size(); ++i) {
@@ -422,38 +344,6 @@ class Taking {
     return of_sides(Kind::judgement, {text, "it is not true that " + text}, text);
   }
 
-  /// Without quotation marks where it can stand in a sentence as it is.
-  static std::string phrase_named(WordSpan words) {
-    auto text = said(words);
-    auto head = words.size() - 1;
-    for (size_t i = 1; i < words.size(); ++i)
-      if (english::is_preposition(words[i].plain)) {
-        head = i - 1;
-        break;
-      }
-    bool is_short = text.size() <= max_quoted / 2;
-    bool may_stand = english::is_determiner(words[0].plain) || english::is_plural(words[head].plain) ||
-                     english::is_mass_noun(words[head].plain) || words[0].plain.ends_with("ing") ||
-                     (words.size() > 1 && is_upper(words.back().text[0])) ||
-                     english::is_name(words[head].text) || words[0].plain == "artificial";
-    bool may_be_clause = words.size() == 2 && english::is_plural(words[0].plain) &&
-                         (english::is_verb(words[1].plain) || english::is_verb_or_noun(words[1].plain));
-    bool is_marked = text.find_first_of("\"“”:;?!()") != std::string::npos;
-    if (!is_short || !may_stand || may_be_clause || is_marked) return quoted(text, max_quoted / 2);
-    bool has_name = words.size() > 1 && is_upper(words.back().text[0]);
-    return has_name ? text : uncapitalised(text);
-  }
-
-  Subject of_phrase(std::string named) {
-    out_.kind = Kind::phrase;
-    if (out_.one.empty()) out_.one = out_.other = named.starts_with("“") ? named : quoted(named, max_named);
-    out_.question = "the topic of " + named;
-    out_.yes = "there is more to " + named + " than people admit";
-    out_.no = "there is less to " + named + " than people say";
-    out_.matter = std::move(named);
-    return out_;
-  }
-
   Subject of_foreign() {
     // The longest words tell most.
     std::vector<std::string> long_words;
@@ -486,15 +376,16 @@ class Taking {
   }
 
   Words all_, sentence_;
-  std::string condition_;
   bool asks_ = false;
-  Subject out_;
 };
 
 }  // namespace
 
 std::string Subject::introduction() const {
   auto ends_with = [this](std::string_view mark) { return asked.ends_with(std::string(mark) + "”"); };
+  if (kind == Kind::situation && !asks)
+    return "We were told: " + asked + (ends_with("!") || ends_with("…") ? "" : ".") +
+           " The question is what to do about it.";
   if (asks)
     return "We are asked: " + asked + (ends_with("?") || ends_with("？") || ends_with("…") ? "" : ".");
   return "The topic is " + asked + (ends_with("!") || ends_with("…") ? "" : ".");
@@ -503,10 +394,11 @@ std::string Subject::introduction() const {
 Subject subject_of(std::string_view topic) {
   auto out = Taking(topic).subject();
   bool is_named = out.kind == Kind::phrase && out.matter.size() <= max_named;
-  out.thing = out.kind == Kind::comparison  ? out.one
-              : !is_named                   ? out.other
-              : out.matter.starts_with("“") ? out.matter
-                                            : quoted(out.matter, max_named);
+  auto other = english::words_of(english::trim_quotes(out.other));
+  out.thing = out.kind == Kind::comparison ? out.first
+              : is_named                   ? out.matter
+              : other.empty()              ? out.other
+                                           : english::as_phrase(other);
   return out;
 }
 

@@ -14,7 +14,8 @@ struct Subject {
     judgement,   ///< "Is a hot dog a sandwich?", "Money makes people happy."
     plan,        ///< "How do we learn Greek?"
     riddle,      ///< "Why do we dream?"
-    phrase       ///< "The future of work"
+    phrase,      ///< "The future of work"
+    situation    ///< "Our landlord wants to sell the house": what should be done about it
   };
   Kind kind = Kind::phrase;
   bool asks = false;  ///< it is a question
@@ -24,9 +25,10 @@ struct Subject {
   std::string question;
   /// What the two sides hold; each can follow "that".
   std::string yes, no;
-  std::string one, other;     ///< words of it in quotation marks
-  std::string thing;          ///< the same, of that which is spoken about
+  std::string one, other;     ///< words of it in quotation marks; of a situation two that are part of it
+  std::string thing;          ///< what is spoken about, to follow "about"
   std::string first, second;  ///< of a comparison: the two things
+  std::string who = "we";     ///< who would have to act: "our friend" if it is the asker's own matter
   /// Of a plan "how to learn Greek", of a riddle "why we dream", else a noun phrase: "the future of work".
   std::string matter;
 

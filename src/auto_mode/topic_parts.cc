@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "auto_mode/clause.h"
+#include "auto_mode/telling.h"
 #include "base/text.h"
 
 namespace cru::auto_mode::english {
@@ -33,11 +34,16 @@ Words sentence_that_asks(const Words& all, std::string& more) {
   if (sentences.empty()) return {};
   auto asks = [](const Words& one) { return without_closing_marks(one.back().text).ends_with('?'); };
   auto found = std::ranges::find_if(sentences, asks);
+  auto told =
+      std::ranges::find_if(sentences, [](const Words& one) { return tells_situation(without_lead(one)); });
+  // "What should we do?" asks about what was told before.
+  if (found != sentences.end() && told != sentences.end() && asks_what_to_do(*found)) found = told;
   auto at = found == sentences.end() ? size_t{0} : static_cast<size_t>(found - sentences.begin());
   for (size_t i = 0; i < sentences.size(); ++i) {
     std::string text;
     for (const auto& word : sentences[i]) text += (text.empty() ? "" : " ") + word.text;
-    if (i != at && text.size() <= max_quoted && sentences[i].size() > 2 && text.size() + 4 > more.size())
+    if (i != at && !asks_what_to_do(sentences[i]) && text.size() <= max_quoted && sentences[i].size() > 2 &&
+        text.size() + 4 > more.size())
       more = quoted(text, max_quoted);
   }
   return sentences[at];
@@ -159,6 +165,27 @@ std::string option(WordSpan words, bool is_verbal) {
   }
   auto text = said(words);
   return std::string(trim(text, ","));
+}
+
+std::string as_phrase(WordSpan words) {
+  auto text = said(words);
+  auto head = words.size() - 1;
+  for (size_t i = 1; i < words.size(); ++i)
+    if (is_preposition(words[i].plain)) {
+      head = i - 1;
+      break;
+    }
+  bool is_short = text.size() <= max_quoted / 2;
+  bool may_stand = is_determiner(words[0].plain) || is_plural(words[head].plain) ||
+                   is_mass_noun(words[head].plain) || words[0].plain.ends_with("ing") ||
+                   (words.size() > 1 && is_upper(words.back().text[0])) || is_name(words[head].text) ||
+                   words[0].plain == "artificial";
+  bool may_be_clause = words.size() == 2 && is_plural(words[0].plain) &&
+                       (is_verb(words[1].plain) || is_verb_or_noun(words[1].plain));
+  bool is_marked = text.find_first_of("\"“”:;?!()") != std::string::npos;
+  if (!is_short || !may_stand || may_be_clause || is_marked) return quoted(text, max_quoted / 2);
+  bool has_name = words.size() > 1 && is_upper(words.back().text[0]);
+  return has_name ? text : uncapitalised(text);
 }
 
 }  // namespace cru::auto_mode::english

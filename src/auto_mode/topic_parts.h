@@ -12,7 +12,8 @@ bool is_word(WordSpan words, size_t at, std::string_view wanted);
 bool is_verb_to_do(const Word& word);
 bool has_letters(WordSpan words);
 
-/// The sentence that asks, else the first one; of the others the longest that is not too long is `more`.
+/// The sentence that asks, else the first one, and of a situation the one that tells it; of the others the
+/// longest that is not too long is `more`.
 Words sentence_that_asks(const Words& all, std::string& more);
 /// Whether the words at the front are these; then how many they are.
 size_t leads(WordSpan words, std::string_view phrase);
@@ -24,6 +25,9 @@ WordSpan without_lead(WordSpan words);
 std::string telling_words(WordSpan words, bool from_front);
 /// Without the quotation marks that `quoted` gives.
 std::string_view trim_quotes(std::string_view text);
+
+/// Without quotation marks where it can stand in a sentence as it is.
+std::string as_phrase(WordSpan words);
 
 /// The place of "or" or "versus"; the end if there is none.
 size_t find_or(WordSpan words, size_t from = 0);

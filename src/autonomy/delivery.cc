@@ -104,8 +104,6 @@ void AgentRuntime::take(Body body, const Message& message) {
 void AgentRuntime::take_words(Body body, const Message& message) {
   auto& slot = slots_[body];
   const auto& data = *message.data;
-  // Who answers words of auto mode is decided there: they are taken note of with that, and nobody comes back
-  // to them afterwards.
   bool is_directed = bool_or(data, "directed");
   Said row{++last_said_,
            slot.agent->id(),
@@ -114,16 +112,11 @@ void AgentRuntime::take_words(Body body, const Message& message) {
            std::string(text_or(data, "content")),
            recipients_in_words(data),
            std::string(text_or(data, "message_id")),
-           is_directed ? "acknowledged" : "delivered"};
+           is_directed ? std::string(directed) : "delivered"};
   journal_.add([row](Tx& tx) { insert_said(tx, row); });
-  if (tells_receipt(row)) emit(receipt_event(*slot.agent, row.message_id, row.receipt, wall()));
+  if (tells_receipt(row)) emit(receipt_event(*slot.agent, row.message_id, receipt_in_words(row), wall()));
   ++slot.rows;
-  if (!is_directed) {
-    slot.heard.push_back({row.id, row.message_id, tells_receipt(row)});
-    slot.to_answer = row.id;
-  } else if (slot.to_answer <= slot.agent->answered) {
-    slot.agent->answered = row.id;
-  }
+  if (!is_directed) slot.heard.push_back({row.id, row.message_id, tells_receipt(row)});
 }
 
 /// A row as well, so that it still knows after a restart why it was woken. Its own tasks it knows anyway, and
@@ -142,7 +135,6 @@ void AgentRuntime::take_notice(Body body, const Message& message) {
            std::string(noticed)};
   journal_.add([row](Tx& tx) { insert_said(tx, row); });
   ++slot.rows;
-  slot.to_answer = row.id;
 }
 
 /// Reads on from the log for an agent that was too slow for the ring: late, and nothing is lost.

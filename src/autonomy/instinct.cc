@@ -123,6 +123,14 @@ std::string quote(std::string_view text) {
 /// People are answered always; among agents somebody has to stop.
 bool is_person(std::string_view id) { return !id.starts_with("agent_"); }
 
+/// How one is spoken to: ids are for programs.
+std::string name_of(const Situation& situation, const std::string& id) {
+  auto near = std::ranges::find(situation.neighbours, id, &Neighbour::id);
+  if (near != situation.neighbours.end()) return valid_utf8(near->name);
+  auto known = situation.names.find(id);
+  return known == situation.names.end() ? std::string("colleague") : valid_utf8(known->second);
+}
+
 size_t said_lately(const Situation& situation, std::string_view to) {
   return static_cast<size_t>(std::ranges::count_if(situation.recent, [&](const Remembered& message) {
     if (message.sender != situation.agent_id || is_person(message.recipient)) return false;
@@ -144,8 +152,7 @@ std::string fresh_line(const Situation& situation, Lines lines, uint64_t& seed, 
 
 /// To what agents say to each other to pass the time: in kind, and not at length.
 std::optional<std::string> small_talk(const Situation& situation, const Remembered& heard, uint64_t& seed) {
-  auto known = std::ranges::find(situation.neighbours, heard.sender, &Neighbour::id);
-  auto name = valid_utf8(known == situation.neighbours.end() ? heard.sender : known->name);
+  auto name = name_of(situation, heard.sender);
   if (is_one_of_these(proposals, heard.content)) return fresh_line(situation, acceptances, seed, name);
   if (is_one_of_these(greetings, heard.content))
     return situation.task ? fresh_line(situation, busy_replies, seed, name, quote(situation.task->task_name))
@@ -158,15 +165,16 @@ std::optional<std::string> small_talk(const Situation& situation, const Remember
 Decision answer(const Situation& situation, const Remembered& heard, uint64_t& seed) {
   bool to_person = is_person(heard.sender);
   auto said = to_person ? 0 : said_lately(situation, heard.sender);
-  if (said >= max_in_a_row) return Wait{fmt::format("all is said between {} and me", quote(heard.sender))};
+  if (said >= max_in_a_row)
+    return Wait{fmt::format("all is said between {} and me", name_of(situation, heard.sender))};
   // In a crowd the last messages are others', so nobody sees how long two have talked: this ends it.
   if (!to_person && is_one_of_these(closings, heard.content))
-    return Wait{fmt::format("all is said between {} and me", quote(heard.sender))};
+    return Wait{fmt::format("all is said between {} and me", name_of(situation, heard.sender))};
   if (!to_person)
     if (auto words = small_talk(situation, heard, seed)) return Speak{*std::move(words), heard.sender};
   // What itself quotes is not quoted again, and again.
   if (!to_person && heard.content.contains("“"))
-    return Speak{fresh_line(situation, closings, seed, valid_utf8(heard.sender)), heard.sender};
+    return Speak{fresh_line(situation, closings, seed, name_of(situation, heard.sender)), heard.sender};
   auto doing = situation.task ? fmt::format(" I am at {}.", quote(situation.task->task_name))
                : to_person    ? std::string(" I have no task at the moment.")
                               : std::string();

@@ -61,6 +61,26 @@ TEST(Instinct, AnswersTheSpeakerNamingWhatWasSaidAndItsTask) {
   EXPECT_NE(speak->content.find("water the plants"), std::string::npos);
 }
 
+/// Whatever is said and to whom: ids are for programs.
+TEST(Instinct, CallsOthersByTheirNames) {
+  for (auto words : {"Hello there.", "Good to see you, Ada. What are you working on?",
+                     "Gladly, Ada. You begin.", "I heard you: “Hello there.”", "Until later, Ada."})
+    for (uint64_t seed = 0; seed < 100; ++seed) {
+      auto situation = at_desk(seed);
+      situation.neighbours.clear();
+      situation.names = {{"agent_002", "Bo"}};
+      hear(situation, "agent_002", words);
+      auto decided = instinct(situation);
+      auto decision = read_decision(decided);
+      const auto* speak = std::get_if<Speak>(&decision);
+      EXPECT_FALSE((speak ? speak->content : decided).contains("agent_")) << decided;
+      situation.names.clear();
+      decision = read_decision(instinct(situation));
+      speak = std::get_if<Speak>(&decision);
+      if (speak) EXPECT_FALSE(speak->content.contains("agent_")) << "it has left: " << speak->content;
+    }
+}
+
 TEST(Instinct, WhatIsSaidToAnotherIsNotItsToAnswer) {
   for (uint64_t seed = 0; seed < 200; ++seed) {
     auto situation = at_desk(seed);

@@ -329,13 +329,17 @@ std::vector<Said> receipts_of(Reader& reader, std::string_view message_id) {
   return each<Said>(reader.rows(sql, message_id), said_from);
 }
 
+std::string_view receipt_in_words(const Said& said) {
+  return said.receipt == directed ? std::string_view("acknowledged") : std::string_view(said.receipt);
+}
+
 json::object to_json(const Said& said) {
   json::object out{
       {"id", said.id},         {"agent_id", said.agent_id}, {"timestamp", to_rfc3339(said.at)},
       {"sender", said.sender}, {"content", said.content},   {"recipient", json_or_null(said.recipient)}};
   if (auto names = names_in(said.recipient); names.size() > 1) out["recipients"] = std::move(names);
   if (!said.message_id.empty()) out["message_id"] = said.message_id;
-  if (!said.receipt.empty()) out["receipt"] = said.receipt;
+  if (!said.receipt.empty()) out["receipt"] = receipt_in_words(said);
   return out;
 }
 

@@ -56,11 +56,15 @@ struct Said {
   Time at{};
   std::string sender, content, recipient;
   std::string message_id;
-  std::string receipt;  ///< of one who heard it: delivered, acknowledged; or `noticed`
+  std::string receipt;  ///< of one who heard it: delivered, acknowledged; or `noticed`, or `directed`
 };
 /// The receipt of a row that is no words: something that happened, which the agent took notice of. Its
 /// content is the JSON text of `notice_of`.
 inline constexpr std::string_view noticed = "noticed";
+/// The receipt of words that were said in auto mode. Who answers them is decided there, so they are
+/// acknowledged when they are heard, and nobody comes back to them. Others are told "acknowledged".
+inline constexpr std::string_view directed = "directed";
+std::string_view receipt_in_words(const Said& said);
 void insert_said(Tx& tx, const Said& said);
 void acknowledge(Tx& tx, const std::vector<int64_t>& ids);
 /// Newest first: words, and what it took notice of.

@@ -388,7 +388,6 @@ Task<Result<>> AgentRuntime::recover() {
     bool was_addressed = std::ranges::count(found->tasks, row.nature->id, &LiveTask::agent_id) > 0;
     for (const auto& said : found->heard[row.nature->id]) {
       slots_[body].heard.push_back({said.id, said.message_id, tells_receipt(said)});
-      if (!looks_like_agent(said.sender)) slots_[body].to_answer = std::max(slots_[body].to_answer, said.id);
       was_addressed = was_addressed || is_meant_for(remembered_as(said), row.nature->id);
     }
     // Who only overheard others has nothing to think for it.

@@ -38,7 +38,6 @@ struct AgentRuntime::Slot {
   std::shared_ptr<Thought> thought;
   std::vector<Unacknowledged> heard;  ///< and not acknowledged
   std::optional<Time> limited_until;  ///< it waits for the usage limit of its mind's provider
-  int64_t to_answer = 0;              ///< the newest of its rows that it may answer
   struct {
     int64_t spent = 0;
     BootTime since{0};  ///< when one of them is given back, paid_idle later
@@ -67,7 +66,7 @@ inline bool tells_receipt(const Said& said) {
 }
 
 inline Remembered remembered_as(const Said& said) {
-  return {said.at, said.sender, said.content, said.recipient};
+  return {said.at, said.sender, said.content, said.recipient, said.receipt == directed};
 }
 
 /// The mind that comes with the program, which needs no model.

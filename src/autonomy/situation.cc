@@ -25,6 +25,7 @@ constexpr std::string_view format =
 {"action":"collaborate","with":"an id","proposal":"what you propose"} walks to another agent and proposes something
 {"action":"complete_task","task_id":"the id of your task","result":"the result"} marks your task as completed
 There are no other actions, and other fields are not read; reason, recipient and result are optional.
+Call others by their names in what you say; ids are only for recipient and with.
 Do not repeat yourself, and do not reply to thanks with thanks: when nothing is left to say, wait.)";
 
 /// As JSON: one line, and nothing in it ends the quotation.
@@ -102,13 +103,18 @@ void add_messages(std::string& out, const Situation& situation) {
   for (const auto& message : recent) {
     bool is_new = std::ranges::find(situation.unanswered, message) != situation.unanswered.end();
     bool is_meant = is_meant_for(message, situation.agent_id);
-    out += fmt::format("- {{\"at\":\"{}\",\"from\":{},\"to\":{},\"content\":{}}}{}\n", to_rfc3339(message.at),
-                       in_quotes(message.sender),
-                       message.recipient.empty() ? "\"agents nearby\"" : in_quotes(message.recipient),
-                       in_quotes(message.content, max_remembered_bytes),
-                       !is_new    ? ""
-                       : is_meant ? " (unanswered)"
-                                  : " (new, said to another)");
+    auto name = situation.names.find(message.sender);
+    out +=
+        fmt::format("- {{\"at\":\"{}\",\"from\":{},{}\"to\":{},\"content\":{}}}{}\n", to_rfc3339(message.at),
+                    in_quotes(message.sender),
+                    name == situation.names.end() ? std::string()
+                                                  : fmt::format("\"from_name\":{},", in_quotes(name->second)),
+                    message.recipient.empty() ? "\"agents nearby\"" : in_quotes(message.recipient),
+                    in_quotes(message.content, max_remembered_bytes),
+                    message.is_directed ? " (said in a conversation that is not yours to continue)"
+                    : !is_new           ? ""
+                    : is_meant          ? " (unanswered)"
+                                        : " (new, said to another)");
   }
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 /// Situations: all that an agent knows when it decides, and the prompt made of it. Rules only.
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@ namespace cru::autonomy {
 struct Remembered {
   Time at;
   std::string sender, content, recipient;  ///< recipient empty: to whoever was near
+  bool is_directed = false;  ///< said in a conversation of auto mode, in which it is answered or not
   bool operator==(const Remembered&) const = default;
 };
 /// Said to this agent, among others or alone, or to whoever was near; and not to another, which it only
@@ -39,10 +41,11 @@ struct Situation {
   std::string persona;  ///< the definition's prompt, if it was made from one
   world::Tile at;       ///< nowhere: it has no place
   int16_t cols = 0, rows = 0;
-  std::vector<world::Tile> free_nearby;  ///< a few tiles that it could walk to
-  std::vector<Neighbour> neighbours;     ///< within hearing, the nearest first
-  std::vector<Remembered> recent;        ///< the last five, the oldest first
-  std::vector<Remembered> unanswered;    ///< of those, what it heard since it last decided
+  std::vector<world::Tile> free_nearby;      ///< a few tiles that it could walk to
+  std::vector<Neighbour> neighbours;         ///< within hearing, the nearest first
+  std::vector<Remembered> recent;            ///< the last five, the oldest first
+  std::vector<Remembered> unanswered;        ///< of those, what it heard since it last decided and may answer
+  std::map<std::string, std::string> names;  ///< of the agents who said them, by their ids
   std::vector<Noticed> news;  ///< since it last decided, the oldest first: why it was woken, if not by words
   std::optional<TaskInHand> task;
   std::vector<TaskInHand> tasks_waiting;  ///< after that one

@@ -76,6 +76,19 @@ TEST(Situation, TheUserPromptHasTheLastFiveMessagesAndTheTask) {
             std::string::npos);
 }
 
+TEST(Situation, WordsOfAConversationAreNotItsToContinueAndSpeakersHaveNames) {
+  auto situation = some_situation();
+  situation.names[situation.recent.back().sender] = "Bo";
+  situation.recent.back().is_directed = true;
+  situation.unanswered.clear();
+  auto prompt = user_prompt(situation);
+  EXPECT_EQ(times(prompt, "(unanswered)"), 0u);
+  EXPECT_NE(prompt.find("\"sentence 5.\"} (said in a conversation that is not yours to continue)"),
+            std::string::npos);
+  EXPECT_NE(prompt.find("\"from_name\":\"Bo\""), std::string::npos);
+  EXPECT_NE(system_prompt(situation).find("Call others by their names"), std::string::npos);
+}
+
 TEST(Situation, WhatWasSaidToAnotherIsNotItsToAnswer) {
   auto situation = some_situation();
   situation.recent.back().recipient = situation.unanswered.back().recipient = "agent_009";

@@ -192,7 +192,7 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
       [message_id](Reader& reader) -> Result<std::vector<Said>> { return receipts_of(reader, message_id); });
   if (!rows) co_return fail(std::move(rows.error()));
   // Also those who are not named: what is said to everybody names nobody.
-  for (const auto& said : *rows) statuses[said.agent_id] = said.receipt;
+  for (const auto& said : *rows) statuses[said.agent_id] = receipt_in_words(said);
   json::array receipts;
   for (const auto& [id, status] : statuses) receipts.push_back({{"agent_id", id}, {"status", status}});
   co_return json::object{{"message_id", message_id},

@@ -81,9 +81,12 @@ Situation AgentRuntime::situation_of(Body body, const Memory& memory) const {
       out.free_nearby.push_back(tile);
   }
   for (auto said = memory.words.rbegin(); said != memory.words.rend(); ++said) {
-    out.recent.push_back(remembered_as(*said));
-    if (said->id > agent.answered && said->sender != nature.id)
-      out.unanswered.push_back(remembered_as(*said));
+    auto remembered = remembered_as(*said);
+    if (auto speaker = body_of(said->sender); speaker != world::nobody)
+      out.names[said->sender] = at(speaker).nature->name;
+    if (said->id > agent.answered && said->sender != nature.id && !remembered.is_directed)
+      out.unanswered.push_back(remembered);
+    out.recent.push_back(std::move(remembered));
   }
   for (auto said = memory.news.rbegin(); said != memory.news.rend(); ++said)
     out.news.push_back({said->at, said->content});

@@ -128,6 +128,32 @@ std::vector<Section> split(std::string_view text) {
   return sections;
 }
 
+constexpr size_t max_summary_characters = 100;
+
+/// With one blank between its words.
+std::string one_line_of(std::string_view text) {
+  std::string line;
+  for (char c : trim(text)) {
+    bool is_space = c == ' ' || c == '\n' || c == '\t' || c == '\r';
+    if (!is_space)
+      line += c;
+    else if (!line.ends_with(' '))
+      line += ' ';
+  }
+  return line;
+}
+
+std::string cut_line(std::string_view line) {
+  std::string out;
+  for (size_t count = 0; !line.empty() && count < max_summary_characters; ++count) {
+    auto length = first_code_point(line).length;
+    out += line.substr(0, length);
+    line.remove_prefix(length);
+  }
+  while (out.ends_with(' ')) out.pop_back();
+  return out;
+}
+
 }  // namespace
 
 Report read_report(std::string_view text) {
@@ -152,26 +178,11 @@ Report read_report(std::string_view text) {
   return report;
 }
 
-std::string summary_line(std::string_view text) {
-  auto summary = read_report(text).summary;
-  std::string line;
-  size_t count = 0;
-  bool space = false;
-  for (std::string_view rest = summary; !rest.empty() && count < 100;) {
-    auto character = first_code_point(rest);
-    bool is_space = character.value == ' ' || character.value == '\n' || character.value == '\t' ||
-                    character.value == '\r';
-    if (is_space) {
-      space = !line.empty();
-    } else {
-      if (space && ++count < 100) line += ' ';
-      space = false;
-      if (count < 100) line.append(rest.substr(0, character.length)), ++count;
-    }
-    rest.remove_prefix(character.length);
-  }
-  while (line.ends_with(' ')) line.pop_back();
-  return line;
+std::string summary_line(std::string_view text) { return cut_line(one_line_of(read_report(text).summary)); }
+
+bool is_abbreviated(std::string_view text) {
+  auto line = one_line_of(read_report(text).summary);
+  return cut_line(line).size() < line.size();
 }
 
 }  // namespace cru::crew

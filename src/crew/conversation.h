@@ -41,5 +41,7 @@ struct Report {
 Report read_report(std::string_view text);
 /// The first 100 characters of the summary, on one line: what people see when a subagent ends.
 std::string summary_line(std::string_view text);
+/// Whether there is more of the summary than that line.
+bool is_abbreviated(std::string_view text);
 
 }  // namespace cru::crew

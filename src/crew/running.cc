@@ -31,6 +31,7 @@ void tell_end(Tx& tx, const Subagent& subagent) {
   data["duration_ms"] = duration ? duration->count() : 0;
   if (subagent.status == Status::completed) {
     data["summary"] = subagent.summary;
+    if (is_abbreviated(subagent.result)) data["abbreviated"] = true;
     if (subagent.is_partial()) data["partial"] = partial_success(subagent);
   } else {
     data["error_type"] = subagent.failure.type;

@@ -76,8 +76,8 @@ test("the command line: start --beside, list, and --id", async (t) => {
   assert.match(refused.stderr, /--beside/);
   const { conversationId: id } = JSON.parse((await live.cru("auto", "start", "zoo", "--beside", "--json")).stdout);
   const listed = (await live.cru("auto", "list")).stdout.trim().split("\n");
-  assert.deepEqual([listed.length, listed[0].split(/ +/)], [3, ["ID", "STATE", "MESSAGES", "TOPIC", "ENDED"]]);
-  assert.match(listed.find((line) => line.startsWith(id)), / on, beside +\d+ +zoo +-$/);
+  assert.deepEqual([listed.length, listed[0].split(/ +/)], [3, ["ID", "TOPIC", "MESSAGES", "STATE"]]);
+  assert.match(listed.find((line) => line.startsWith(id)), / zoo +\d+ +in progress, beside$/);
   assert.match((await live.cru("auto", "status", "--id", id)).stdout, /auto mode is on: zoo/);
   assert.equal((await live.cru("auto", "say", "hello", "--id", id)).code, 0);
   assert.equal((await live.cru("auto", "stop", "--id", id)).code, 0);
@@ -148,4 +148,22 @@ test("however many conversations go on, a provider is asked by a few of them at 
   assert.deepEqual([conversations.length, minds.server.requests.length], [5, 2]);
   held.open();
   await waitFor(async () => (await live.must(200, live.get("/auto/conversations"))).conversations.every(({ reason }) => reason === "keyword"), { what: "each has had its turn" });
+});
+
+test("beside another one the parts of the built-in script follow the chosen personas, not their order", async (t) => {
+  const silent = gate();
+  t.after(() => silent.open());
+  const minds = await talkers(t, [async () => { await silent.wait; return "At last."; }]);
+  const live = await startedAuto({ minds, live: { min_speech_time: "20ms", speech_per_character: "0ms", scripted_delay: "10ms", idle_time: "1h" } }, t);
+  const topic = "Should cats vote?", still = { interaction_pattern: "stay-at-desk" };
+  await live.must(201, live.post("/auto/start", { topic: "zoo", cli_backends: models, ...still }));
+  const { conversationId } = await live.must(201, live.post("/auto/start", { topic, beside: true, personas: ["Bertrand", "Clara", "Ada"], ...still }));
+  const { messages } = await written(live, conversationId);
+  const [first, second, third] = messages;
+  assert.match(first.name, /^Bertrand/);
+  assert.match(first.text, /I hold that cats should not vote/, "the skeptic objects, also when it begins");
+  assert.match(second.name, /^Clara/);
+  assert.match(second.text, /\?$/, "the questioner asks");
+  assert.match(third.name, /^Ada/);
+  assert.match(third.text, /My claim is that cats should vote/, "the advocate claims");
 });

@@ -18,7 +18,7 @@ test("an agent is run with a task: progress, summary, and where the report is", 
   const made = await crew(t);
   const ran = await made.cru("run", "tester", "cover the login fix");
   assert.equal(ran.code, 0, JSON.stringify(ran));
-  assert.match(ran.stdout, new RegExp(`^→ Running tester agent\\.\\.\\.\n {4}${summary}\n✓ tester [\\d.hms]+ [\\d.]+k? tok  \\.crucible/sessions/[^/]+/tester-\\w+\\.md\n$`));
+  assert.match(ran.stdout, new RegExp(`^→ Running tester agent\\.\\.\\.\n {4}${summary}\n\nI was told: cover the login fix\n\n✓ tester [\\d.hms]+ [\\d.]+k? tok  \\.crucible/sessions/[^/]+/tester-\\w+\\.md\n$`));
   const file = ran.stdout.match(/\S+\.md/)[0];
   const { front, body } = parseMarkdown(readFileSync(made.path(file), "utf8"));
   assert.equal(front.status, "completed");
@@ -29,11 +29,12 @@ test("an agent is run with a task: progress, summary, and where the report is", 
   assert.equal((await made.cru("spawn", "tester", "again")).code, 0, "the alias");
 });
 
-test("SA-30: the user reads the first 100 characters of the summary, indented; the file has all of it, and so has --json", async (t) => {
+test("SA-30: the user reads the first 100 characters of the summary, indented and marked as cut; the whole follows, and is in the file and in --json", async (t) => {
   const made = await crew(t);
   const ran = await made.cru("run", "tester", "a long one");
   const line = ran.stdout.split("\n")[1];
-  assert.equal(line, `    ${long_summary.slice(0, 100)}`);
+  assert.equal(line, `    ${long_summary.slice(0, 100)}…`);
+  assert.ok(ran.stdout.includes(`\n## Summary\n\n${long_summary}\n\n## Findings\n\nf\n`), ran.stdout);
   const { body } = parseMarkdown(readFileSync(made.path(ran.stdout.match(/\S+\.md/)[0]), "utf8"));
   assert.ok(body.includes(long_summary), "the full details are in the file");
   const json = await made.cru("run", "tester", "tell", "--json");

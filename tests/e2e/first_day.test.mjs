@@ -101,7 +101,7 @@ test("several questions are answered on the page, each with its options", async 
   await project.post("/tasks/cc/start", { backend: "claude", task: "several" });
   await project.pendingQuestion("cc");
   const { page } = await openPage(await project.link(), t);
-  const inbox = page.getByRole("region", { name: "Questions for you" });
+  const inbox = page.getByRole("region", { name: "Waiting for you" });
   const send = inbox.getByRole("button", { name: "Send all answers" });
   await inbox.getByRole("radio", { name: /Postgres — a server/ }).check();
   assert.ok(await send.isDisabled(), "one has no answer yet");

@@ -24,7 +24,7 @@ test("the page shows runs and live output, answers a question, and survives a re
   await page.getByTestId("link").getByText("connected", { exact: true }).waitFor();
 
   await project.sh("choose", "echo '::cru-ask {\"prompt\":\"Which database shall it be?\",\"options\":[\"SQLite\",\"Postgres\"]}'; read a; echo \"chose $a\"; sleep 600");
-  const inbox = page.getByRole("region", { name: "Questions for you" });
+  const inbox = page.getByRole("region", { name: "Waiting for you" });
   await inbox.getByText("Which database shall it be?").waitFor();
   await page.getByRole("button", { name: /1 needs you/ }).waitFor();
   await page.screenshot({ path: picture("question") });

@@ -47,7 +47,7 @@ test("SA-53, SA-54, SA-55, SA-57: on the page a person sees the difference, asks
   await page.setViewportSize({ width: 1360, height: 820 });
   for (const name of ["Approve", "Deny", "Ask", "Hold"]) {
     const { x, y, width, height } = await first.getByRole("button", { name, exact: true }).boundingBox();
-    const inbox = await page.getByLabel("Questions for you").boundingBox();
+    const inbox = await page.getByLabel("Waiting for you").boundingBox();
     assert.ok(x + width <= inbox.x + inbox.width, `${name} is beyond the edge: ${x + width} of ${inbox.x + inbox.width}`);
     assert.ok(y + height <= Math.min(820, inbox.y + inbox.height), `${name} is below the fold: ${y + height} of ${inbox.y + inbox.height}`);
   }

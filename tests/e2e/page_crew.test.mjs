@@ -77,7 +77,7 @@ test("everybody is in one list, as a tree, with the words of cru crew, and can b
   await crew.sh("asker", "echo '::cru-ask {\"prompt\":\"Which DB?\"}'; read answer; exit 3");
   await row("asker").getByText("needs you").waitFor();
   assert.equal((await namesIn(page))[0], "asker");
-  const inbox = page.getByRole("region", { name: "Questions for you" });
+  const inbox = page.getByRole("region", { name: "Waiting for you" });
   await inbox.getByRole("textbox").fill("SQLite");
   await page.keyboard.press("Enter");
   await row("asker").getByText("failed").waitFor();

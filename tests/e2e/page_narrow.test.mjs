@@ -60,7 +60,7 @@ test("every view fits a window of 390 pixels, with long names and words", async 
     await page.screenshot({ path: picture(`390-${name}`), fullPage: true });
     assert.deepEqual([await overflowOf(page), await stickingOut(page)], [0, []], name);
   };
-  const inbox = page.getByRole("region", { name: "Questions for you" });
+  const inbox = page.getByRole("region", { name: "Waiting for you" });
   await inbox.getByText(word("q")).waitFor();
   await inbox.getByText(".crucible/teams.yaml").click();
   await fits("inbox");

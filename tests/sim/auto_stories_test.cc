@@ -249,8 +249,7 @@ TEST(AutoStories, WhatWasHeardInAConversationIsAcknowledgedAlsoAfterARestart) {
     (void)co_await over(world);
     co_await world.loop().sleep(1min);
     EXPECT_TRUE(co_await world.daemon().live.recorded());
-    EXPECT_GT(co_await world.count("SELECT count(*) FROM agent_conversations WHERE receipt = 'acknowledged'"),
-              4);
+    EXPECT_GT(co_await world.count("SELECT count(*) FROM agent_conversations WHERE receipt = 'directed'"), 4);
     EXPECT_EQ(co_await world.count("SELECT count(*) FROM agent_conversations WHERE receipt = 'delivered'"),
               0);
   };

@@ -6,6 +6,7 @@
 #include "api/handlers/coordination_handlers.h"
 #include "api/handlers/crew_handlers.h"
 #include "crew/chat_files.h"
+#include "crew/conversation.h"
 
 namespace cru::api {
 namespace {
@@ -39,6 +40,7 @@ json::object subagent_to_json(const Crew& crew, const Subagent& subagent) {
     auto result = crew.result_of(subagent);
     out["truncated"] = result.find("\n\n[… ") != std::string::npos && result.ends_with(".md]");
     out["result"] = result;
+    out["abbreviated"] = crew::is_abbreviated(subagent.result);
   } else {
     out["queue_position"] = crew.queue_position(subagent.task_id);
     out["message"] =

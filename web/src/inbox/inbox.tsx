@@ -107,12 +107,12 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   );
 }
 
-/// The questions to the user. `openAsker` shows who asks.
+/// What waits for the user: approvals, files to trust and questions. `openAsker` shows who asks.
 export function Inbox({ openAsker }: { openAsker: OpenAsker }) {
   const asked = questions.value.filter((question) => !isShownAsApproval(question, approvals.value));
   return (
-    <section class="inbox" tabIndex={-1} aria-label="Questions for you">
-      <h2 class="heading">Questions for you</h2>
+    <section class="inbox" tabIndex={-1} aria-label="Waiting for you">
+      <h2 class="heading">Waiting for you</h2>
       <RequestedApproval />
       <TrustCard />
       {approvals.value.length > 0 && <ul class="cards">{approvals.value.map((approval) => <ApprovalCard key={approval.id} approval={approval} open={() => openAsker(askerOf(approval))} />)}</ul>}

@@ -1,10 +1,10 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { now } from "../base/clock.ts";
 import { visibleText } from "../base/safe_text.ts";
 import { Field, FormError, invalidProps } from "../ui/field.tsx";
-import { Lines } from "../ui/lines.tsx";
 import { useSending } from "../ui/sending.ts";
-import { countdownText, endText, speakerOf, turnLeftText, type AutoMode } from "./auto_mode.ts";
+import { countdownText, endText, turnLeftText, type AutoMode } from "./auto_mode.ts";
+import { Transcript } from "./auto_transcript.tsx";
 import { auto_mode, chosen_conversation, earlier_conversations, joinAuto, leaveAuto, openConversation, readEarlier, sayAuto, selected, shown_conversation, startAuto, stopAuto, world } from "./model.ts";
 import { fieldOf } from "./texts.ts";
 
@@ -74,22 +74,6 @@ function JoinForm({ conversation }: { conversation: string }) {
       <button type="submit" class="button" disabled={is_sending || !text.trim()}>Say</button>
       <FormError failure={failure} fields={["text"]} />
     </form>
-  );
-}
-
-function Transcript({ auto }: { auto: AutoMode }) {
-  const list = useRef<HTMLOListElement>(null);
-  const last = auto.lines.at(-1)?.number ?? 0;
-  // Follows what is said, unless the reader has gone back.
-  useEffect(() => {
-    const at = list.current;
-    if (at && at.scrollHeight - at.scrollTop - at.clientHeight < 200) at.scrollTop = at.scrollHeight;
-  }, [last]);
-  if (!auto.lines.length) return <p class="hint">{auto.is_active ? "Nobody has spoken yet." : "Nothing was said."}</p>;
-  return (
-    <ol class="auto-lines" aria-label="Transcript" ref={list} tabIndex={0}>
-      {auto.lines.map((line) => <li key={line.number}><strong>{visibleText(speakerOf(line, world.value.person))}</strong> <Lines text={line.text} /></li>)}
-    </ol>
   );
 }
 
@@ -174,7 +158,7 @@ export function AutoPanel() {
       {auto.is_active && auto.ends_when && <p class="faint">{`Ends after ${visibleText(auto.ends_when)}.`}</p>}
       {auto.conversation && <Cast auto={auto} />}
       {!auto.is_active && auto.reason && <p class="notice" role="status" data-testid="auto-ended">{`The conversation is over: ${visibleText(endText(auto))}`}</p>}
-      {auto.conversation && <Transcript auto={auto} />}
+      {auto.conversation && <Transcript key={`lines-${auto.conversation}`} auto={auto} />}
       {auto.is_active && <TakePart key={`part-${auto.conversation}`} auto={auto} />}
       {auto.is_active && <JoinForm conversation={auto.conversation} />}
       <Earlier />

@@ -7,6 +7,7 @@
 #include "edges/cli/chat/chat_minds.h"
 #include "edges/cli/chat/chat_texts.h"
 #include "edges/cli/core/command.h"
+#include "edges/cli/terminal/markdown.h"
 #include "platform/terminal/terminal.h"
 
 namespace cru::cli {
@@ -229,9 +230,11 @@ Result<> show_last_words(Context& context, const std::string& id) {
     if (role == "user") said = text_or(each.get_object(), "text");
     if (role == "assistant") answered = text_or(each.get_object(), "text");
   }
+  auto width = context.out.prose_width();
   if (!said.empty())
-    context.print(context.out.paint("you> ", Colour::bold) + safe_for_terminal(said, Newlines::keep) + "\n");
-  if (!answered.empty()) context.print(rendered_markdown(answered, context.out.colour) + "\n");
+    context.print(wrap_words(
+        context.out.paint("you> ", Colour::bold) + safe_for_terminal(said, Newlines::keep) + "\n", width));
+  if (!answered.empty()) context.print(markdown_prose(answered, context.out.colour, width) + "\n");
   return {};
 }
 

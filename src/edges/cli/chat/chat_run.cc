@@ -8,6 +8,7 @@
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
+#include "edges/cli/terminal/markdown.h"
 
 namespace cru::cli {
 namespace {
@@ -25,7 +26,7 @@ class AgentRun {
       : context_(context),
         id_(text_or(spawned, "task_id")),
         chat_(text_or(spawned, "chat_id")),
-        printer_(context, {.silent = context.json, .progress_fd = standard_output}),
+        printer_(context, {.silent = context.json, .progress_fd = standard_output, .whole_follows = true}),
         signals_({SIGINT, SIGTERM, SIGHUP}),
         events_(context.another_client()) {
     cursor_.since = text_or(spawned, "spawned_at");
@@ -120,9 +121,11 @@ Result<int> report(Context& context, const std::string& id, bool interrupted) {
     return fail(Code::internal, "unexpected reply from the daemon: not a subagent");
   const auto& subagent = ended->get_object();
   bool well = text_or(subagent, "status") == "completed";
-  if (context.json)
-    context.print_json(*text);
-  else
+  if (context.json) context.print_json(*text);
+  if (!context.json && well)
+    if (auto whole = whole_report(subagent); !whole.empty())
+      context.print("\n" + markdown_prose(whole, context.out.colour, context.out.prose_width()) + "\n\n");
+  if (!context.json)
     write_out(well ? standard_output : standard_error, end_line(subagent, well ? context.out : context.err));
   return interrupted ? exit_interrupted : well ? 0 : exit_run_failed;
 }

@@ -130,4 +130,22 @@ std::string end_line(const json::object& subagent, const Style& style) {
                            short_count(int_or(subagent, "tokens")) + " tok", safe_for_terminal(file));
 }
 
+std::string whole_report(const json::object& subagent) {
+  constexpr std::string_view begins = "## Summary\n\n", between = "\n\n## Findings\n\n";
+  auto text = std::string_view(text_or(subagent, "result"));
+  // The frontmatter is in the file, and on the last line what of it people look at.
+  if (text.starts_with("---\n"))
+    if (auto end = text.find("\n---\n"); end != std::string_view::npos) text.remove_prefix(end + 5);
+  text = trim(text);
+  auto split = text.find(between);
+  if (!text.starts_with(begins) || split == std::string_view::npos) return std::string(text);
+  auto summary = trim(text.substr(begins.size(), split - begins.size()));
+  auto findings = trim(text.substr(split + between.size()));
+  bool is_cut = bool_or(subagent, "abbreviated");
+  // Without headings of its own the report is both, and its beginning the summary.
+  if (findings.starts_with(summary))
+    return is_cut || findings.size() > summary.size() ? std::string(findings) : std::string();
+  return std::string(is_cut ? text : findings);
+}
+
 }  // namespace cru::cli

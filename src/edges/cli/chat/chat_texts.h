@@ -45,6 +45,9 @@ std::string short_count(int64_t count);
 std::string spent_words(int64_t tokens, const json::object& priced);
 /// "✓ tester 1m08s 14.1k tok  FILE", or "✗ …" with what went wrong: an ended subagent's record or event.
 std::string end_line(const json::object& subagent, const Style& style);
+/// What a subagent that has ended reports, beyond the line of its summary that was shown when it ended; empty
+/// if that was all. Its findings, and the whole summary where the line is only its beginning.
+std::string whole_report(const json::object& subagent);
 /// "✗ tester failed (timed_out, error): MESSAGE".
 std::string failure_line(const json::object& subagent, const Style& style);
 

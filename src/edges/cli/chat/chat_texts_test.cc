@@ -1,5 +1,6 @@
 #include "edges/cli/chat/chat_texts.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace cru::cli {
@@ -76,6 +77,23 @@ TEST(ChatWords, AnEndIsToldWithTimeTokensAndFile) {
                       {"file", "a/b.md"}};
   EXPECT_EQ(failure_line(failed, Style{}), "✗ tester failed (timed_out, error): too \\x1b slow\n");
   EXPECT_TRUE(end_line(failed, Style{}).ends_with("✗ tester 1m08s 10 tok  a/b.md\n"));
+}
+
+TEST(WholeReport, IsWhatTheLineOfItsEndDoesNotTell) {
+  auto of = [](std::string_view summary, std::string_view findings, bool is_cut = false) {
+    return whole_report(
+        {{"result", fmt::format("---\nstatus: completed\n---\n\n## Summary\n\n{}\n\n## Findings\n\n{}\n",
+                                summary, findings)},
+         {"abbreviated", is_cut}});
+  };
+  EXPECT_EQ(of("41 tests pass", "41 tests pass"), "") << "nothing twice";
+  EXPECT_EQ(of("All of it, at length", "All of it, at length", true), "All of it, at length");
+  EXPECT_EQ(of("It works.", "It works.\n\nIt is slow."), "It works.\n\nIt is slow.")
+      << "no headings that it had not";
+  EXPECT_EQ(of("It works.", "- one\n- two"), "- one\n- two");
+  EXPECT_EQ(of("It works, as far as", "- one\n- two", true),
+            "## Summary\n\nIt works, as far as\n\n## Findings\n\n- one\n- two");
+  EXPECT_EQ(whole_report({{"result", "of another form"}}), "of another form");
 }
 
 }  // namespace

@@ -132,7 +132,12 @@ void TurnPrinter::subagent(std::string_view what, const json::object& data) {
                          Colour::dim) +
              "\n");
   } else if (what == "completed") {
-    progress(fmt::format("    {}\n", safe_for_terminal(text_or(data, "summary"))));
+    bool is_cut = bool_or(data, "abbreviated");
+    progress(fmt::format("    {}{}\n", safe_for_terminal(text_or(data, "summary")), is_cut ? "…" : ""));
+    if (is_cut && !options_.whole_follows)
+      progress(style.paint(fmt::format("    all of it: {}", safe_for_terminal(text_or(data, "file"))),
+                           Colour::dim) +
+               "\n");
     if (auto partial = text_or(data, "partial"); !partial.empty())
       progress(
           style.paint(fmt::format("    partial success: {}", safe_for_terminal(partial)), Colour::yellow) +

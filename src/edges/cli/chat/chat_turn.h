@@ -20,6 +20,7 @@ class TurnPrinter {
     bool streaming = false;  ///< words are shown as they come, as markdown; else an entry at a time, as it is
     bool silent = false;     ///< shows nothing, and only listens
     int progress_fd = 2;
+    bool whole_follows = false;  ///< a subagent's whole report is shown afterwards
     /// The whole of an entry that was too long for its event.
     std::function<std::string(int64_t n)> whole = {};
     /// Shows approvals and questions instead, and asks for them; set later.

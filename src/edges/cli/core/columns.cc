@@ -61,12 +61,18 @@ struct Fitting {
     for (size_t i = 1; i < fields.size(); ++i)  // the first says what the row is about
       if (fields[i] == field) is_shown[i] = false;
   }
-  /// Gives what is left to the columns that want more, evenly.
+  /// Gives what is left to the columns that want more: first to what a row is about, then evenly.
   std::vector<size_t> share(size_t text, size_t name) const {
     std::vector<size_t> out(fields.size());
     size_t used = 0;
     for (size_t i = 0; i < fields.size(); ++i)
       if (is_shown[i]) used += (used ? gap : 0) + (out[i] = least(fields[i], natural[i], text, name));
+    for (size_t i = 0; i < fields.size() && used < width; ++i)
+      if (is_shown[i] && fields[i] == "title") {
+        auto more = std::min(natural[i] - out[i], width - used);
+        out[i] += more;
+        used += more;
+      }
     for (bool grew = true; grew && used < width;) {
       grew = false;
       for (size_t i = 0; i < fields.size() && used < width; ++i)
@@ -84,6 +90,24 @@ bool is_made_up(std::string_view id) {
   auto rest = id.starts_with("q-") ? id.substr(2) : id;
   return (id.size() == 36 || id.size() == 18) &&
          rest.find_first_not_of("0123456789abcdef-") == std::string_view::npos;
+}
+
+/// "2026-11-18-auto-zoo-0000aa": what tells them apart is at the end, and that is enough to type.
+bool is_of_conversation(std::string_view id) {
+  constexpr size_t day = 10, digits = 6;
+  if (id.size() <= day + 1 + digits || !id.substr(day).starts_with("-auto-")) return false;
+  auto end = id.substr(id.size() - digits - 1);
+  return end.starts_with('-') &&
+         end.substr(1).find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+/// The ends of the ids in a column, if they are as many as the ids.
+void keep_ends(const std::set<std::string>& whole, Cells& cells, size_t column) {
+  auto end_of = [](const std::string& id) { return id.substr(id.rfind('-') + 1); };
+  std::set<std::string> ends;
+  for (const auto& id : whole) ends.insert(end_of(id));
+  if (ends.size() < whole.size()) return;
+  for (size_t n = 1; n < cells.size(); ++n) cells[n][column] = end_of(cells[n][column]);
 }
 
 }  // namespace
@@ -115,6 +139,7 @@ void shorten_ids(std::span<const std::string_view> fields, Cells& cells) {
     if (!fields[i].ends_with("id") || cells.size() < 2) continue;
     std::set<std::string> whole;
     for (size_t n = 1; n < cells.size(); ++n) whole.insert(cells[n][i]);
+    if (std::ranges::all_of(whole, is_of_conversation)) keep_ends(whole, cells, i);
     if (!std::ranges::all_of(whole, is_made_up)) continue;
     size_t length = 10;
     auto prefixes = [&] {

@@ -14,7 +14,8 @@ using Cells = std::vector<std::vector<std::string>>;
 /// How wide each column is so that all fit into `width`, with two spaces between them; 0: it is left out.
 /// What cannot be made to fit is cut at the edge.
 std::vector<size_t> fit_columns(std::span<const std::string_view> fields, const Cells& cells, size_t width);
-/// Where ids are long and made up, the beginnings that tell them apart: that much is enough to type.
+/// Where ids are long and made up, the beginnings that tell them apart, and of conversations the ends: that
+/// much is enough to type.
 void shorten_ids(std::span<const std::string_view> fields, Cells& cells);
 
 }  // namespace cru::cli

@@ -21,6 +21,8 @@ struct Style {
   bool is_ascii = false;  ///< a terminal whose locale does not say UTF-8: signs beyond ASCII may not be there
 
   std::string paint(std::string_view text, Colour colour) const;
+  /// Where prose is broken between words; 0: nowhere, it is not for a terminal.
+  size_t prose_width() const { return tty ? width : 0; }
 };
 
 /// With spaces at its end, up to so many columns of a terminal.

@@ -200,4 +200,8 @@ std::string rendered_markdown(std::string_view text, bool styled, size_t width) 
   return out + markdown.finish();
 }
 
+std::string markdown_prose(std::string_view text, bool styled, size_t width) {
+  return styled ? rendered_markdown(text, true, width) : wrap_words(rendered_markdown(text, false), width);
+}
+
 }  // namespace cru::cli

@@ -39,5 +39,7 @@ class Markdown {
 
 /// The whole of a text.
 std::string rendered_markdown(std::string_view text, bool styled, size_t width = 0);
+/// The same, broken between words also where it is not styled.
+std::string markdown_prose(std::string_view text, bool styled, size_t width);
 
 }  // namespace cru::cli

@@ -98,4 +98,17 @@ void WordWrap::end_line(std::string& out) {
   hang({});
 }
 
+std::string wrap_words(std::string_view text, size_t width, std::string_view hang) {
+  WordWrap wrap(width);
+  std::string out;
+  while (!text.empty()) {
+    auto line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    wrap.hang(std::string(hang));
+    wrap.take(out, line);
+    text.remove_prefix(line.size());
+  }
+  wrap.flush(out);
+  return out;
+}
+
 }  // namespace cru::cli

@@ -36,4 +36,7 @@ class WordWrap {
       false;  ///< the word does not fit on any line: it goes as it comes, for the terminal to break
 };
 
+/// All of a text, with further lines of each line beginning with `hang`.
+std::string wrap_words(std::string_view text, size_t width, std::string_view hang = {});
+
 }  // namespace cru::cli

@@ -8,6 +8,7 @@
 #include "edges/cli/core/ids.h"
 #include "edges/cli/core/operation_commands.h"
 #include "edges/cli/core/reply.h"
+#include "edges/cli/terminal/word_wrap.h"
 #include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
@@ -53,7 +54,7 @@ std::string limit_in(const json::object& state, std::string_view field) {
 }
 
 /// The conversation and how it is, below a line of its own.
-std::string state_lines(const json::object& state) {
+std::string state_lines(const json::object& state, size_t width) {
   auto out = fmt::format("  agents  {}\n  mind    {}\n", names_in(state), said(state, "modelName"));
   std::string people;
   if (const auto* names = array_at(state, "people"))
@@ -65,7 +66,8 @@ std::string state_lines(const json::object& state) {
                        limit_in(state, "durationMs"));
     if (auto until = said(state, "endsWhen"); !until.empty()) out += fmt::format("  until   {}\n", until);
   }
-  return out + fmt::format("  id      {}\n", said(state, "conversationId"));
+  out += fmt::format("  id      {}\n", said(state, "conversationId"));
+  return wrap_words(out, width, "          ");
 }
 
 /// Those that go on beside the one that is told of.
@@ -77,12 +79,12 @@ std::vector<json::object> beside(const json::object& state) {
   return out;
 }
 
-std::string state_page(const json::object& state) {
+std::string state_page(const json::object& state, size_t width) {
   auto others = beside(state);
   auto topic = said(state, "topic");
   std::string out;
   if (bool_or(state, "active"))
-    out = fmt::format("auto mode is on: {}\n{}", topic, state_lines(state));
+    out = fmt::format("auto mode is on: {}\n{}", topic, state_lines(state, width));
   else if (bool_or(state, "starting"))
     out = "auto mode is starting\n";
   else if (!others.empty())
@@ -91,10 +93,10 @@ std::string state_page(const json::object& state) {
     out = "auto mode is off; start it with: cru auto start\n";
   else
     out = fmt::format("auto mode is off; the last conversation was about {}\n  ended   {}\n{}",
-                      topic_in(state), said(state, "ended"), state_lines(state));
+                      topic_in(state), said(state, "ended"), state_lines(state, width));
   for (const auto& one : others)
     out += fmt::format("{}in progress: {}\n{}", bool_or(state, "active") ? "also " : "", said(one, "topic"),
-                       state_lines(one));
+                       state_lines(one, width));
   return out;
 }
 
@@ -105,15 +107,11 @@ json::array list_rows(const json::object& reply) {
   for (const auto& one : conversations ? *conversations : json::array()) {
     if (!one.is_object()) continue;
     const auto& state = one.get_object();
-    bool is_active = bool_or(state, "active");
-    json::object row{{"conversation", text_or(state, "conversationId")},
-                     {"state", !is_active                 ? "over"
-                               : bool_or(state, "beside") ? "on, beside"
-                                                          : "on"},
-                     {"lines", int_or(state, "lines")},
-                     {"title", text_or(state, "topic")}};
-    if (!is_active) row["detail"] = text_or(state, "ended");
-    rows.push_back(std::move(row));
+    auto going_on = bool_or(state, "beside") ? "in progress, beside" : "in progress";
+    rows.push_back(json::object{{"conversation_id", text_or(state, "conversationId")},
+                                {"title", text_or(state, "topic")},
+                                {"lines", int_or(state, "lines")},
+                                {"outcome", bool_or(state, "active") ? going_on : text_or(state, "ended")}});
   }
   return rows;
 }
@@ -148,25 +146,26 @@ template <class Text>
 Result<int> show_auto(Context& context, std::string_view row, json::object input, Text text) {
   auto reply = ask_auto(context, row, std::move(input));
   if (!reply) return fail(reply.error());
-  if (*reply) context.print(text(**reply));
+  if (*reply) context.print(wrap_words(text(**reply), context.out.prose_width()));
   return 0;
 }
 
 Result<int> auto_start(Context& context, const Args& args) {
+  auto width = context.out.prose_width();
   auto page = [&](const json::object& state) {
     context.note(fmt::format("read along with: cru auto show{}, or on the page: cru open",
                              bool_or(state, "beside") ? " " + said(state, "conversationId") : ""));
-    return state_page(state);
+    return state_page(state, width);
   };
   return show_auto(context, "start_auto_mode", row_input("start_auto_mode", args), page);
 }
 
 Result<int> auto_stop(Context& context, const Args& args) {
-  auto page = [](const json::object& state) {
-    if (!bool_or(state, "stopped")) return state_page(state);
-    auto out = fmt::format("stopped: {}\n{}", said(state, "topic"), state_lines(state));
+  auto page = [width = context.out.prose_width()](const json::object& state) {
+    if (!bool_or(state, "stopped")) return state_page(state, width);
+    auto out = fmt::format("stopped: {}\n{}", said(state, "topic"), state_lines(state, width));
     for (const auto& one : beside(state))
-      out += fmt::format("still in progress: {}\n{}", said(one, "topic"), state_lines(one));
+      out += fmt::format("still in progress: {}\n{}", said(one, "topic"), state_lines(one, width));
     return out;
   };
   return show_auto(context, "stop_auto_mode", row_input("stop_auto_mode", args), page);
@@ -228,12 +227,13 @@ Result<int> auto_leave(Context& context, const Args& args) {
 }
 
 Result<int> auto_status(Context& context, const Args& args) {
-  return show_auto(context, "get_auto_mode", row_input("get_auto_mode", args), state_page);
+  return show_auto(context, "get_auto_mode", row_input("get_auto_mode", args),
+                   [&](const json::object& state) { return state_page(state, context.out.prose_width()); });
 }
 
 Result<int> auto_list(Context& context, const Args& args) {
-  constexpr std::array<std::string_view, 5> columns = {"conversation ID", "state", "lines MESSAGES",
-                                                       "title TOPIC", "detail ENDED"};
+  constexpr std::array<std::string_view, 4> columns = {"conversation_id ID", "title TOPIC", "lines MESSAGES",
+                                                       "outcome STATE"};
   auto page = [&](const json::object& reply) {
     auto rows = list_rows(reply);
     if (bool_or(reply, "more")) context.note("there are more: use --limit");

@@ -121,16 +121,25 @@ TEST_F(AutoVerbs, TheEndOfAnIdIsEnough) {
   }
 }
 
-TEST(AutoTable, IdsAreWholeInANarrowTerminal) {
-  constexpr std::array<std::string_view, 5> columns = {"conversation ID", "state", "lines MESSAGES",
-                                                       "title TOPIC", "detail ENDED"};
-  std::string id = "2027-01-15-auto-should-every-desk-have-a-abcdef";
-  json::array rows{{{"conversation", id},
-                    {"state", "over"},
-                    {"lines", 12},
-                    {"title", "Should every desk have a plant on it?"},
-                    {"detail", "Ada ended the conversation."}}};
-  EXPECT_NE(table(columns, rows, {.tty = true, .width = 80, .now = {}}).find(id), std::string::npos);
+TEST(AutoTable, TheTopicIsReadableInANarrowTerminalAndTheEndOfAnIdIsEnough) {
+  constexpr std::array<std::string_view, 4> columns = {"conversation_id ID", "title TOPIC", "lines MESSAGES",
+                                                       "outcome STATE"};
+  auto row = [](std::string_view id) {
+    return json::object{{"conversation_id", id},
+                        {"title", "Should every desk have a plant?"},
+                        {"lines", 12},
+                        {"outcome", "Ada ended the conversation."}};
+  };
+  json::array rows{row("2027-01-15-auto-should-every-desk-have-a-abcdef"), row("2027-01-15-auto-zoo-00000f")};
+  Style narrow{.tty = true, .width = 80, .now = {}};
+  auto shown = table(columns, rows, narrow);
+  EXPECT_TRUE(
+      shown.contains("\nabcdef  Should every desk have a plant?  12        Ada ended the conversation.\n"))
+      << shown;
+  EXPECT_TRUE(shown.contains("\n00000f  ")) << shown;
+  rows.push_back(row("2027-01-16-auto-zoo-abcdef"));
+  shown = table(columns, rows, narrow);
+  EXPECT_FALSE(shown.contains("\nabcdef  ")) << "two end alike: " << shown;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "edges/cli/core/context.h"
 #include "edges/cli/core/operation_commands.h"
+#include "edges/cli/terminal/word_wrap.h"
 #include "edges/cli/verbs/all_commands.h"
 
 namespace cru::cli {
@@ -72,13 +73,15 @@ std::string handoff_page(const json::object& handoff, const Style& style) {
                   handoff_field(handoff, handoff.contains("written_by") ? "written_by" : "agent_name", style),
                   handoff_field(handoff, "created_at", style), handoff_field(handoff, "id", style),
                   origin_of(handoff, style), safe_for_terminal(text_or(handoff, "summary"), Newlines::keep));
+  out = wrap_words(out, style.prose_width());
   for (auto [key, title] : {std::pair{"completed_work", "Done"}, std::pair{"in_progress", "In progress"},
                             std::pair{"decisions", "Decided"}, std::pair{"next_steps", "Next"},
                             std::pair{"relevant_files", "Files"}}) {
     const auto* list = array_at(handoff, key);
     if (!list || list->empty()) continue;
     out += fmt::format("\n{}:\n", style.paint(title, Colour::bold));
-    for (const auto& item : *list) out += fmt::format("  - {}\n", cell(key, item, style));
+    for (const auto& item : *list)
+      out += wrap_words(fmt::format("  - {}\n", cell(key, item, style)), style.prose_width(), "    ");
   }
   return out + changes_part(handoff, style);
 }

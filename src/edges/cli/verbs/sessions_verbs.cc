@@ -11,6 +11,7 @@
 #include "edges/cli/chat/chat_turn.h"
 #include "edges/cli/chat/trace_text.h"
 #include "edges/cli/core/context.h"
+#include "edges/cli/terminal/markdown.h"
 #include "edges/cli/verbs/all_commands.h"
 #include "platform/process/subprocess.h"
 
@@ -122,8 +123,9 @@ class Transcript {
     std::string out;
     if (!text.empty()) {
       auto who = role == "user" ? "you" : safe_for_terminal(text_or(chat_, "agent"));
-      auto shown =
-          role == "user" ? safe_for_terminal(text, Newlines::keep) : rendered_markdown(text, style_.colour);
+      auto width = style_.prose_width();
+      auto shown = role == "user" ? wrap_words(safe_for_terminal(text, Newlines::keep), width)
+                                  : markdown_prose(text, style_.colour, width);
       out = fmt::format("\n{}\n{}{}", style_.paint(who, Colour::bold), shown,
                         shown.ends_with('\n') ? "" : "\n");
     }
