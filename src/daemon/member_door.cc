@@ -105,8 +105,7 @@ Task<std::string> find_caller(members::Members& members, api::Call call) {
     co_return std::string(call.caller == api::person ? "" : unknown_caller);
   auto found = co_await members.look_up(evidence);
   bool is_known_agent = found && *found && !(*found)->is_ended();
-  if (is_known_agent || call.caller == api::person)
-    co_return is_known_agent ? (*found)->id : std::string();
+  if (is_known_agent || call.caller == api::person) co_return is_known_agent ? (*found)->id : std::string();
   // Nothing that an agent starts may look as if a person had started it.
   auto admitted = co_await members.admit(std::move(evidence));
   co_return admitted ? admitted->id : std::string(unknown_caller);

@@ -25,9 +25,10 @@ TEST(Notice, NamesMemberTaskAndKindAndNothingOfWhatWouldBeDone) {
   auto notice = notice_of(requested(secretive()));
   ASSERT_TRUE(notice);
   EXPECT_EQ(notice->task, "") << "who wrote it is not known from an event";
-  EXPECT_EQ(text_of(*notice),
-            "careful (task: t-1) needs your approval A-7 to use run_command. It is not known whether it can be "
-            "undone.");
+  EXPECT_EQ(
+      text_of(*notice),
+      "careful (task: t-1) needs your approval A-7 to use run_command. It is not known whether it can be "
+      "undone.");
   notice->task = "deploy it\nand more";
   EXPECT_EQ(
       text_of(*notice),

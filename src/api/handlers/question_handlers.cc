@@ -159,8 +159,7 @@ Task<Result<Reply>> ask(runs::Runs& runs, Call call, std::string task_id, std::s
   if (task_id.empty())
     co_return fail(Code::invalid_argument, "no run specified", "task_id",
                    "use cru ask inside a run, or specify the run (cru ask --run ID)");
-  auto asked =
-      co_await runs.ask(call.request_id, std::move(task_id), std::move(prompt), std::move(options));
+  auto asked = co_await runs.ask(call.request_id, std::move(task_id), std::move(prompt), std::move(options));
   if (!asked) co_return fail(std::move(asked.error()));
   co_return Reply(inbox::to_json(*asked));
 }
