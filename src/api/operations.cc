@@ -351,7 +351,7 @@ std::vector<Operation> make_table() {
        .reads_only = true,
        .cli = {.verb = "questions list",
                .list = "questions",
-               .columns = {"id", "task_id FROM", "status", "asked_at", "prompt", "options", "response"}},
+               .columns = {"id", "asker FROM", "status", "asked_at", "prompt", "options", "response"}},
        .reply = R"({"type":"object","properties":{"questions":{"type":"array"}}})"});
   table.push_back(
       {.name = "get_question",

@@ -231,7 +231,7 @@ void add_approvals(std::vector<Operation>& table) {
                    .fields = {approval_id,
                               {.name = "release",
                                .type = Type::boolean,
-                               .summary = "start the clock again",
+                               .summary = "release it: the timeout runs again, with the time that was left",
                                .fallback = "false"}},
                    .callers = person,
                    .cli = {.verb = "approvals hold", .arguments = {"id"}},

@@ -91,6 +91,41 @@ TEST_F(ApprovalsTest, WhatExpiredWhileNoDaemonWasThereIsOverAtTheStart) {
   EXPECT_EQ(find(kept.id).state, State::pending) << "nobody could have said no";
 }
 
+// A daemon that is restarted again and again makes no approval wait longer, and takes no time from one.
+TEST_F(ApprovalsTest, ARestartLeavesTheTimeThatWasLeft) {
+  auto running = ask({.thread = "t", .use = "u", .timeout = 300s});
+  auto held = ask({.thread = "t", .use = "v", .timeout = 300s});
+  auto by_timeout = ask({.thread = "t", .use = "w", .timeout = 300s, .on_timeout = OnTimeout::approve});
+  thread->pass(50s);
+  ASSERT_TRUE(decide(held.id, Hold{}));
+  auto restart_after = [&](Duration away) {
+    service.reset();
+    reopen();
+    clock.advance_boot(away);
+    start();
+  };
+  restart_after(100s);
+  restart_after(50s);
+  auto left = [&](const Approval& one) { return until(*find(one.id).deadline, service->now()); };
+  ASSERT_EQ(left(running), 100s) << "neither its whole time again nor less than was left";
+  ASSERT_EQ(left(by_timeout), 300s) << "nobody could have denied it meanwhile";
+  ASSERT_EQ(find(held.id).left, std::optional<Duration>(250s)) << "its clock stood still";
+  ASSERT_TRUE(decide(held.id, Release{}));
+  EXPECT_EQ(left(held), 250s);
+  // It ends then, and not only on paper.
+  auto pass_to = [&](Duration time, const Approval& one, State state) {
+    EXPECT_TRUE(eventually([&] { return thread->timers() == 1; }));
+    thread->pass(time - 1ms);
+    settle();
+    EXPECT_EQ(find(one.id).state, State::pending) << one.id;
+    thread->pass(1ms);
+    EXPECT_TRUE(eventually([&] { return find(one.id).state == state; })) << one.id;
+  };
+  pass_to(100s, running, State::expired);
+  pass_to(150s, held, State::expired);
+  pass_to(50s, by_timeout, State::approved);
+}
+
 TEST_F(ApprovalsTest, TheEndOfAThreadWithdrawsWhatWaitsAndWhatWasNotUsed) {
   auto waits = ask({.thread = "t", .use = "u1"}), given = ask({.thread = "t", .use = "u2"});
   auto others = ask({.thread = "o", .use = "u1"}), denied = ask({.thread = "t", .use = "u3"});

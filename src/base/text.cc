@@ -38,7 +38,10 @@ constexpr std::array wide = {Range{0x1100, 0x115F},   Range{0x231A, 0x231B},   R
 
 bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7F && c < 0xA0); }
 
+/// A tab counts as many columns as it can take: what is cut to a width must not be wider on any terminal.
 size_t width_of(CodePoint c) {
+  constexpr size_t most_of_tab = 8;
+  if (c.value == '\t') return most_of_tab;
   if (c.valid && (is_control(c.value) || in_ranges(c.value, combining))) return 0;
   return c.valid && in_ranges(c.value, wide) ? 2 : 1;
 }
@@ -121,14 +124,16 @@ size_t display_width(std::string_view text) {
 }
 
 std::string truncate(std::string_view text, size_t width) {
-  if (display_width(text) <= width) return std::string(text);
+  // Marks without a width would let a text of any length through: far more bytes than columns are cut, too.
+  const size_t most_bytes = 8 * width;
+  if (text.size() <= most_bytes && display_width(text) <= width) return std::string(text);
   if (width == 0) return {};
   std::string out;
   size_t used = 0;
   while (!text.empty()) {
     auto c = first_code_point(text);
     used += width_of(c);
-    if (used > width - 1) break;
+    if (used > width - 1 || out.size() + c.length > most_bytes) break;
     out += text.substr(0, c.length);
     text.remove_prefix(c.length);
   }

@@ -51,6 +51,20 @@ TEST(Truncate, EndsWithAnEllipsisOnlyWhenItCuts) {
   EXPECT_EQ(truncate("hello!", 5), "hell…");
   EXPECT_EQ(truncate("日本語", 4), "日…");
   EXPECT_EQ(truncate("x", 0), "");
+  EXPECT_EQ(truncate("", 0), "");
+}
+
+// What an agent fills with tabs, or with marks that have no width, is cut like any other text.
+TEST(Text, NoTextIsTooNarrowToBeCut) {
+  EXPECT_EQ(display_width("a\tb"), 10u) << "as wide as a tab can be";
+  EXPECT_EQ(truncate("a\tb", 10), "a\tb");
+  EXPECT_EQ(truncate("a\tb", 9), "a…");
+  EXPECT_EQ(truncate(std::string(5000, '\t') + "x", 20), "\t\t…");
+  std::string marks = "e";
+  for (int i = 0; i < 5000; ++i) marks += "\u0301";
+  EXPECT_EQ(display_width(marks), 1u);
+  EXPECT_LE(truncate(marks, 20).size(), 8 * 20u + 3u);
+  EXPECT_EQ(truncate("e\u0301e\u0301", 2), "e\u0301e\u0301");
 }
 
 TEST(CutWithEllipsis, StaysWithinTheLimitAndBetweenCharacters) {

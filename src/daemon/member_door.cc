@@ -100,10 +100,15 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
 
 Task<std::string> find_caller(members::Members& members, api::Call call) {
   auto evidence = evidence_of(call);
-  bool is_known = evidence.has_name() || !scope_of(evidence).empty();
-  if (evidence.is_person || !is_known) co_return std::string();
-  auto found = co_await members.look_up(std::move(evidence));
-  co_return found && *found && !(*found)->is_ended() ? (*found)->id : std::string();
+  if (evidence.is_person) co_return std::string();
+  if (!evidence.has_name() && scope_of(evidence).empty())
+    co_return std::string(call.caller == api::person ? "" : unknown_caller);
+  auto found = co_await members.look_up(evidence);
+  bool is_known_agent = found && *found && !(*found)->is_ended();
+  if (is_known_agent || call.caller == api::person) co_return is_known_agent ? (*found)->id : std::string();
+  // Nothing that an agent starts may look as if a person had started it.
+  auto admitted = co_await members.admit(std::move(evidence));
+  co_return admitted ? admitted->id : std::string(unknown_caller);
 }
 
 }  // namespace cru::daemon

@@ -15,7 +15,10 @@ members::Evidence evidence_of(const api::Call& call);
 Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
                                         api::Call call, json::object input);
 
-/// The member that calls, for rows that are no coordination; empty: a person, or nobody yet. Makes nobody.
+/// What stands for an agent that cannot be a member just now. No member has such an id.
+inline constexpr std::string_view unknown_caller = "?";
+
+/// The member that starts something; empty: a person. An agent that nobody knew becomes a member by it.
 Task<std::string> find_caller(members::Members& members, api::Call call);
 
 }  // namespace cru::daemon

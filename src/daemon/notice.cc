@@ -18,8 +18,18 @@ std::string header_text(std::string_view text) {
   return out;
 }
 
+std::string shortened(std::string_view text, size_t bytes) {
+  return cut_with_ellipsis(safe_for_terminal(first_line(text)), bytes);
+}
 std::string shortened(const json::object& data, std::string_view key, size_t bytes) {
-  return cut_with_ellipsis(safe_for_terminal(first_line(text_or(data, key))), bytes);
+  return shortened(text_or(data, key), bytes);
+}
+
+/// The asker of a question by its name, whether it is a run or a session outside of any.
+std::string_view asker_name(const json::object& question) {
+  constexpr std::string_view of_session = "session:";
+  auto task_id = text_or(question, "task_id");
+  return task_id.starts_with(of_session) ? task_id.substr(of_session.size()) : task_id;
 }
 
 /// The tool by its name, unless what is given for one is something else.
@@ -43,11 +53,11 @@ std::optional<Notice> notice_of(const Event& event) {
   if (!is_approval && text_or(data, "kind") == "permission") return {};
   Notice notice{.is_approval = is_approval,
                 .id = shortened(data, "id", 64),
-                .agent = shortened(data, is_approval ? "agent" : "task_id", 100),
+                .agent = shortened(is_approval ? text_or(data, "agent") : asker_name(data), 100),
                 .member = shortened(data, "member", 100),
+                .chat_id = shortened(data, "chat_id", 100),
                 .task_id = shortened(data, "task_id", 100)};
   if (!is_approval) return notice;
-  notice.task = shortened(data, "task", 200);
   notice.tool = kind_of_action(data);
   notice.undo = bool_or(data, "reversible") ? "reversible" : shortened(data, "undo", 20);
   return notice;
@@ -74,7 +84,9 @@ std::string about(const Notice& notice) {
 
 std::string text_of(const Notice& notice) {
   if (notice.more > 0) return fmt::format("{} more wait for you: {}.", notice.more, notice.agent);
-  auto task = notice.task.empty() ? notice.task_id : notice.task;
+  // A session outside of any run has no task that a person gave.
+  auto id = notice.task_id.contains(':') ? std::string() : notice.task_id;
+  auto task = notice.task.empty() ? id : shortened(notice.task, 200);
   auto of_task = task.empty() ? std::string() : fmt::format(" (task: {})", task);
   if (!notice.is_approval) return fmt::format("{}{} asks you a question.", notice.agent, of_task);
   auto undo = notice.undo == "reversible"     ? "It can be undone."
@@ -133,7 +145,7 @@ WebRequest to_request(const NotifySettings& settings, const Notice& notice, cons
                    {"agent", notice.agent},
                    {"member", json_or_null(notice.member)},
                    {"task_id", json_or_null(notice.task_id)},
-                   {"task", json_or_null(notice.task)},
+                   {"task", json_or_null(shortened(notice.task, 200))},
                    {"action", json_or_null(notice.tool)},
                    {"undo", json_or_null(notice.undo)},
                    {"reversible", notice.is_approval ? json::value(notice.undo == "reversible") : nullptr}});

@@ -1,7 +1,7 @@
 #pragma once
 /// Notices: what the user is told elsewhere when an approval or a question waits. Rules only. A notice goes
-/// to a server that may be anybody's: it names who asks, the task and the kind of action, and nothing of
-/// the tool's input, of what it would come to, or of a question's text.
+/// to a server that may be anybody's: it names who asks, the task as a person gave it and the kind of action,
+/// and nothing of the tool's input, of what it would come to, of a question's text, or of what agents wrote.
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +21,8 @@ struct NotifySettings {
 
 struct Notice {
   bool is_approval = true;
-  std::string id = {}, agent = {}, member = {}, task_id = {}, task = {}, tool = {};
+  std::string id = {}, agent = {}, member = {}, chat_id = {}, task_id = {}, tool = {};
+  std::string task = {};  ///< in a person's words, see given_task.h; an event does not tell it
   std::string undo = {};  ///< "reversible", "irreversible" or "unknown"
   int64_t more = 0;       ///< of a summary: how many wait that were not told one by one; `agent` says whose
 

@@ -12,7 +12,7 @@ Event requested(json::object data) { return {1, "approval.requested", "c", {}, t
 json::object secretive() {
   approvals::Approval approval{.id = "A-7"};
   approval.request = {
-      .task_id = "t-1", .member = "m-1", .agent = "careful", .task = "deploy it", .reason = "SECRET"};
+      .task_id = "t-1", .member = "m-1", .agent = "careful", .task = "SECRET", .reason = "SECRET"};
   approval.request.proposal = {.tool = "run_command",
                                .input = {{"argv", {"curl", "-H", "SECRET"}}},
                                .preview = {"command", "SECRET"},
@@ -24,6 +24,12 @@ json::object secretive() {
 TEST(Notice, NamesMemberTaskAndKindAndNothingOfWhatWouldBeDone) {
   auto notice = notice_of(requested(secretive()));
   ASSERT_TRUE(notice);
+  EXPECT_EQ(notice->task, "") << "who wrote it is not known from an event";
+  EXPECT_EQ(
+      text_of(*notice),
+      "careful (task: t-1) needs your approval A-7 to use run_command. It is not known whether it can be "
+      "undone.");
+  notice->task = "deploy it\nand more";
   EXPECT_EQ(
       text_of(*notice),
       "careful (task: deploy it) needs your approval A-7 to use run_command. It is not known whether it can "
@@ -57,6 +63,9 @@ TEST(Notice, IsNotForWhatWaitsForNobody) {
   ASSERT_TRUE(asked);
   EXPECT_EQ(text_of(*asked).find("SECRET"), std::string::npos);
   EXPECT_EQ(link_of(*asked, "http://h"), "http://h/#question=q");
+  question["task_id"] = "session:an:na";
+  EXPECT_EQ(text_of(*notice_of({1, "agent.question", "cc", {}, to_text(question)})),
+            "an:na asks you a question.");
   question["kind"] = "permission";
   EXPECT_FALSE(notice_of({1, "agent.question", "cc", {}, to_text(question)})) << "it is told as an approval";
   EXPECT_FALSE(notice_of({1, "agent.question", "cc", {}, "no object"}));

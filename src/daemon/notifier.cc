@@ -5,6 +5,7 @@
 #include <array>
 
 #include "approvals/approval_table.h"
+#include "daemon/given_task.h"
 #include "inbox/question_table.h"
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
@@ -95,15 +96,18 @@ Task<void> Notifier::forget_place() {
   if (!forgotten) log_error("cannot forget what the user was notified of", forgotten.error());
 }
 
-/// Those of them that nobody has decided or answered meanwhile.
+/// Those of them that nobody has decided or answered meanwhile, each with its task.
 Task<std::vector<Notice>> Notifier::still_waiting(std::vector<Notice> notices) {
   auto waiting = co_await store_.read([notices](Reader& reader) -> Result<std::vector<Notice>> {
     std::vector<Notice> found;
-    for (const auto& notice : notices) {
+    for (auto notice : notices) {
       auto approval = notice.is_approval ? approvals::find(reader, notice.id) : std::nullopt;
       auto question = notice.is_approval ? std::nullopt : inbox::find(reader, notice.id);
-      if ((approval && is_open(approval->state)) || (question && question->status == inbox::Status::pending))
-        found.push_back(notice);
+      if (!(approval && is_open(approval->state)) &&
+          !(question && question->status == inbox::Status::pending))
+        continue;
+      notice.task = task_given_by_person(reader, notice.chat_id, notice.task_id);
+      found.push_back(std::move(notice));
     }
     return found;
   });

@@ -1,10 +1,11 @@
 // Approvals and questions where a person watches their asker at a terminal: shown at once, and decided right there, in the words
 // of `cru approvals`.
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { here, Project, waitFor } from "./harness.mjs";
+import { cru_bin } from "./harness/basics.mjs";
 import { cast, running, told } from "./harness/cast.mjs";
 import { Terminal } from "./harness/terminal.mjs";
 
@@ -55,8 +56,13 @@ test("at the terminal of a chat: ask, hold, approve with changes, deny with a re
   terminal.type("ask who wanted it?\r");
   await terminal.see(/you asked +who wanted it\?\n +answer +The reviewer wanted it\.[^]*A-1> /);
   terminal.type("hold\r");
-  await terminal.see(/A-1 \(create a\.txt\): held\nA-1> /);
+  await terminal.see(/A-1 \(create a\.txt\): held; its timeout is paused\. To release it: cru approvals hold A-1 --release\nA-1> /);
   assert.equal(await outcome(crew, "A-1"), "held");
+  terminal.type("show\r");
+  await terminal.see(/time +the timeout is paused; 4m\d\ds left\n[^]*to release: cru approvals hold A-1 --release\n(?![^]*to hold:)[^]*A-1> /);
+  terminal.type("hold --release\r");
+  await terminal.see(/A-1 \(create a\.txt\): pending\nA-1> /);
+  assert.equal(await outcome(crew, "A-1"), "pending");
   terminal.type("approve --set 'content=uno dos'\r");
   await terminal.see(/approved by a person with changes/);
   await terminal.prompt("careful");
@@ -108,7 +114,7 @@ test("decided elsewhere or expired, the terminal says what became of it, by its 
   const terminal = await chatting(crew);
   await terminal.see(/A-1> /);
   await crew.must(200, crew.post("/approvals/A-1/hold", {}));
-  await terminal.see(/A-1 is now held\nA-1> /);
+  await terminal.see(/A-1 is now held; to release it, type: hold --release\nA-1> /);
   await crew.must(200, crew.post("/approvals/A-1/approve", {}));
   await terminal.see(/A-1 approved by a person\n/);
   await terminal.prompt("careful");
@@ -167,6 +173,22 @@ test("cru run AGENT and cru run of a program decide at their terminal in the sam
   await program.see(/A-1 .*denied by a person: not now/);
   await project.ended("cc");
   assert.equal(program.text.match(/cru questions answer/g).length, 1, "the permission is asked for once, as an approval");
+});
+
+test("what was typed before a question of cru run was shown answers nothing", async (t) => {
+  const project = await Project.started({}, t);
+  const go = project.path("go");
+  writeFileSync(project.path("ask.sh"), `echo ready\nwhile [ ! -e '${go}' ]; do sleep 0.05; done\nanswer=$('${cru_bin}' ask "Which port?")\necho "it is port $answer"\n`);
+  const terminal = new Terminal(project, ["run", "--id", "asker", "--", "sh", "ask.sh"]);
+  await terminal.see(/ready\n/);
+  terminal.type("80\r81");
+  await terminal.see(/80\n81/);  // the terminal has it, as its echo tells
+  writeFileSync(go, "");
+  await terminal.see(/Which port\?[^]*answer: /);
+  terminal.type("8080\r");
+  await terminal.see(/it is port .*\n/);
+  assert.match(terminal.text, /it is port 8080\n/, "neither the line that was typed before nor the beginning of one");
+  assert.equal((await terminal.child.ended).code, 0);
 });
 
 test("a question of the chat's budget is answered at its terminal", async (t) => {

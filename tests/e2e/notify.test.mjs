@@ -7,6 +7,7 @@ import { test } from "node:test";
 import { waitFor } from "./harness.mjs";
 import { cru_bin } from "./harness/basics.mjs";
 import { cast } from "./harness/cast.mjs";
+import { stdioClient } from "./harness/mcp.mjs";
 
 /// A server that keeps what it is sent and answers with `status`.
 async function listener(t) {
@@ -56,6 +57,29 @@ test("a webhook is sent when an approval begins to wait: member, task, kind of a
   assert.match((await crew.cru("config", "--all")).stdout, /notify\.url +http:\/\/127\.0\.0\.1:\d+\/…/);
   assert.doesNotMatch((await crew.cru("config", "--all")).stdout, /s3cret/);
   assert.equal(hook.heard.length, 1, "once");
+});
+
+test("the task of a notification is the person's, however deep the agent that asks: what agents write for each other is not sent", async (t) => {
+  const hook = await listener(t);
+  const definition = { permissions: ["FilesystemRead", "FilesystemWrite"] };
+  const lead = ({ turn }) => (turn === 0 ? { text: "I delegate.", tools: [{ name: "spawn_agent", input: { agent: "worker", task: `write ${secret} down` } }] } : { text: "done" });
+  const worker = ({ turn }) => (turn === 0 ? { text: "I write.", tools: [{ name: "write_file", input: { path: "made.txt", content: "made\n" } }] } : { text: "done" });
+  const { crew } = await cast(t, { lead, worker }, { agents: { lead: definition, worker: { ...definition, requires_approval: ["FilesystemWrite"] } }, user_settings: { notify: { url: hook.url } } });
+  await crew.chat({ agent: "lead", message: "note the fix\nand be quick" }, { wait: false });
+  const approval = await pending(crew);
+  assert.equal(approval.task, `write ${secret} down`, "at the daemon the whole chain is told");
+  const [{ body }] = await waitFor(() => hook.heard.length > 0 && hook.heard, { what: "it is told" });
+  assert.deepEqual([JSON.parse(body).agent, JSON.parse(body).task], ["worker", "note the fix"]);
+  assert.match(JSON.parse(body).text, /^worker \(task: note the fix\) needs your approval A-1 to use write_file\./);
+  assert.ok(!body.includes(secret), body);
+  // Of an agent outside of any run the task is its own words, too.
+  const client = await stdioClient(crew, t, { env: { AGENT_ID: "ada" } });
+  await client.callTool({ name: "register_session", arguments: { current_task: secret } });
+  await client.callTool({ name: "request_approval", arguments: { action: "deploy", reason: secret, wait_seconds: 0 } });
+  const told = await waitFor(() => hook.heard.find((one) => JSON.parse(one.body).agent === "ada"), { what: "the client's is told" });
+  assert.deepEqual([JSON.parse(told.body).task, JSON.parse(told.body).task_id], [null, "session:ada"]);
+  assert.match(JSON.parse(told.body).text, /^ada needs your approval A-2 to use request_approval\./);
+  assert.ok(!told.body.includes(secret), told.body);
 });
 
 test("ntfy gets a text with a title and a link; a question is told without its words", async (t) => {

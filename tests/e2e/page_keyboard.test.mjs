@@ -76,9 +76,10 @@ test("SA-53, SA-54, SA-55: a person with a keyboard alone reads a difference, as
   await typist.pressAt(/^Ask$/, { card: "A-1" });
   await typist.stands(({ tag, card }) => tag === "li" && card === "Approval A-1", "at the card that was asked about");
   await cardOf("A-1").getByText("For our German readers.").waitFor();
-  // Holds, and can start the clock again at the same place.
+  // Holds, and can release it at the same place, as the card says.
   await typist.pressAt(/^Hold$/, { card: "A-1" });
-  await typist.stands(({ name }) => name === "Start the clock", "at the clock");
+  await typist.stands(({ name }) => name === "Release", "at what releases it");
+  await cardOf("A-1").getByText(/held; the timeout is paused until you press Release/).waitFor();
   // Changes a field, and sees what that does before it can be approved.
   await typist.pressAt(/^Change it first$/, { card: "A-1", back: true });
   await typist.tabTo(/^new$/, { card: "A-1" });

@@ -130,3 +130,44 @@ test("on a telephone a link opens its approval below the bar, and what decides s
   await waitFor(() => page.getByRole("listitem", { name: "Approval A-1" }).evaluate((element) => element === document.activeElement), { what: "the other one has the focus" });
   assert.deepEqual(complaints, []);
 });
+
+test("on a telephone nothing that decides covers what it decides, wherever the page is scrolled to", async (t) => {
+  const tools = [{ name: "run_command", input: { argv: ["rm", "-rf", "gone"] } }];
+  const part = ({ turn }) => (turn === 0 ? { text: "I remove it.", tools } : { text: "done" });
+  const { crew } = await cast(t, { careful: part }, { agents: { careful: { permissions: ["FilesystemRead", "FilesystemWrite", "ProcessSpawn"], requires_approval: ["ProcessSpawn"] } } });
+  for (const message of ["first", "second"]) await crew.chat({ agent: "careful", message }, { wait: false });
+  await waitFor(async () => (await crew.get("/approvals?pending=true")).json.approvals.length === 2, { what: "both wait" });
+  for (const size of [narrow, { width: 360, height: 640 }]) {
+    const { page, complaints } = await openPage(await crew.link(), t, { size });
+    const second = page.getByRole("listitem", { name: "Approval A-2" });
+    await second.getByLabel(/Type A-2/).waitFor();
+    // Wherever the page is: the parts of a card that say what it is about, and how far its foot is over them.
+    const covered = await page.evaluate(async () => {
+      const found = [];
+      for (let y = 0; y <= document.scrollingElement.scrollHeight; y += 20) {
+        scrollTo(0, y);
+        await new Promise((drawn) => { requestAnimationFrame(drawn); });
+        for (const card of document.querySelectorAll(".approval")) {
+          const foot = card.querySelector(".approval-actions").getBoundingClientRect();
+          for (const part of card.querySelectorAll(".card-from, .card-prompt, .approval-facts, .trust-diff")) {
+            if (part.closest(".approval-actions, .rule-form")) continue;
+            const { top, bottom } = part.getBoundingClientRect();
+            const hidden = Math.round(Math.min(bottom, foot.bottom) - Math.max(top, foot.top));
+            if (hidden > 1) found.push(`${card.getAttribute("aria-label")} at ${y}: ${hidden} of ${Math.round(bottom - top)} pixels of ${part.className}`);
+          }
+        }
+      }
+      return found;
+    });
+    assert.deepEqual(covered, [], `${size.width}×${size.height}`);
+    // Whoever comes to the card by its link sees the command and what decides it together.
+    await page.evaluate(() => { location.hash = "#approval=A-2"; });
+    await waitFor(() => second.evaluate((element) => element === document.activeElement), { what: "the link's approval has the focus" });
+    await page.screenshot({ path: picture(`${size.width}-irreversible`) });
+    const bar = await page.locator(".top").boundingBox();
+    const command = await second.locator(".trust-diff").boundingBox(), deny = await second.getByRole("button", { name: "Deny", exact: true }).boundingBox();
+    assert.ok(command.y >= bar.y + bar.height && command.y + command.height <= deny.y, "the command is in view, above what decides it");
+    if (size === narrow) assert.ok(deny.y + deny.height <= size.height, `Deny is in view: ${deny.y + deny.height} of ${size.height}`);
+    assert.deepEqual(complaints, []);
+  }
+});

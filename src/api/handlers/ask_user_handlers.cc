@@ -16,15 +16,6 @@ using coordination::Who;
 using inbox::Inbox;
 using inbox::Question;
 
-/// Whose question it is, as the inbox names askers: the run, or the agent's id as far as it may be one.
-std::string asker(const Who& who) {
-  if (!who.owner.empty()) return who.owner;
-  std::string id = who.agent_id.substr(0, 64);
-  for (auto& c : id)
-    if (!is_task_id(std::string_view(&c, 1))) c = '-';
-  return id;
-}
-
 /// The same for a request that is sent again, so that it asks once.
 std::string id_for(const Who& who) {
   auto key = who.once.key.empty() ? uuid_from(system_random().bytes16()) : who.once.key;
@@ -71,7 +62,7 @@ Task<Result<Question>> ask(AskRooms rooms, Who who, std::string prompt, std::vec
   // Whoever says no trace has that of its session.
   auto trace = parse_traceparent(traceparent);
   Question question{.id = id_for(who),
-                    .task_id = asker(who),
+                    .task_id = asker_of(who),
                     .run_uid = who.session_id,
                     .prompt = prompt,
                     .options = options,

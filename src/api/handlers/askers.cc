@@ -7,21 +7,30 @@ namespace cru::api {
 
 namespace {
 
-/// The chat that a question is asked in: by its own name, or that of the program that thinks for it.
-std::string chat_of(Reader& reader, const std::string& task_id) {
-  if (auto owner = crew::owner_of_run(reader, task_id)) return owner->chat_id;
-  auto chat = crew::find_chat(reader, task_id);
+struct AskedBy {
+  std::string task_id, member;
+};
+
+/// The chat that a question is asked in: by the program that thinks for it, or by the chat itself. A run that
+/// is named like a chat is another member.
+std::string chat_of(Reader& reader, const AskedBy& by) {
+  if (auto owner = crew::owner_of_run(reader, by.task_id)) return owner->chat_id;
+  if (by.member != members::kept_member_id(by.task_id)) return {};
+  auto chat = crew::find_chat(reader, by.task_id);
   return chat ? chat->id : std::string();
 }
 
 }  // namespace
 
 Task<Result<>> add_chats(Store& store, json::array& questions) {
-  std::vector<std::string> ids;
-  for (const auto& row : questions) ids.emplace_back(text_or(row.as_object(), "task_id"));
-  auto found = co_await store.read([ids](Reader& reader) -> Result<std::vector<std::string>> {
+  std::vector<AskedBy> askers;
+  for (const auto& row : questions) {
+    const auto& question = row.as_object();
+    askers.push_back({std::string(text_or(question, "task_id")), std::string(text_or(question, "member"))});
+  }
+  auto found = co_await store.read([askers](Reader& reader) -> Result<std::vector<std::string>> {
     std::vector<std::string> chats;
-    for (const auto& id : ids) chats.push_back(chat_of(reader, id));
+    for (const auto& by : askers) chats.push_back(chat_of(reader, by));
     return chats;
   });
   if (!found) co_return fail(std::move(found.error()));

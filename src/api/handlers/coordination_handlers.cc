@@ -47,6 +47,11 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   return who;
 }
 
+std::string asker_of(const coordination::Who& who) {
+  if (!who.owner.empty()) return who.owner;
+  return "session:" + (who.agent_id.empty() ? who.session_id : who.agent_id);
+}
+
 Result<Reply> to_reply(Result<Done> done) {
   if (!done) return fail(std::move(done.error()));
   return Reply::raw(to_text(done->reply), done->status);

@@ -22,6 +22,10 @@ constexpr std::string_view unknown_run = "?";
 /// An agent without a name may read, as nobody; for all else it needs one.
 /// Errors: invalid_argument (`invalid_agent_id`), field Cru-Agent-Id.
 Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input);
+/// Whose question or approval it is, as the inbox names askers: the run, which its process shows; outside of
+/// any run "session:" and the name that the agent gives itself. No run and no chat can have such an id, so
+/// nothing that is asked there passes for theirs.
+std::string asker_of(const coordination::Who& who);
 /// A service's answer as the API's.
 Result<Reply> to_reply(Result<Done> done);
 

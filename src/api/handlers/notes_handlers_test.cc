@@ -322,7 +322,7 @@ TEST_F(NotesTest, AQuestionIsAskedOnceAnsweredByAPersonAndReadByItsAsker) {
       "conflict");
   auto listed = thread->await([&] { return inbox.list("", true); });
   ASSERT_EQ(listed->size(), 1u);
-  EXPECT_EQ((*listed)[0].task_id, "an-na-x") << "an id that the inbox can hold";
+  EXPECT_EQ((*listed)[0].task_id, "session:an:na@x") << "no run and no chat has such an id";
   auto id = std::string(text_or(asked, "question_id"));
   auto again = to_text(json::object{{"question_id", id}, {"wait_seconds", 20}});
   EXPECT_EQ(text_or(call(by("bob"), "ask_user", again), "error"), "not_found") << "another session's";

@@ -149,12 +149,17 @@ Task<Result<Reply>> respond(AnswerRooms rooms, std::string run_id, std::string r
       co_await give(rooms, question->id, {std::move(response)}, inbox::FreeText::allowed));
 }
 
-Task<Result<Reply>> ask(runs::Runs& runs, std::string key, std::string task_id, std::string prompt,
+/// An agent asks for itself, whatever it says; one outside of any run asks for no run at all.
+Task<Result<Reply>> ask(runs::Runs& runs, Call call, std::string task_id, std::string prompt,
                         std::vector<std::string> options) {
+  if (call.caller != person && call.run_id.empty())
+    co_return fail(Code::forbidden, "only a run itself, or a person, can ask on behalf of a run", "task_id",
+                   "ask for yourself, with the tool ask_user of cru's MCP server");
+  if (!call.run_id.empty()) task_id = call.run_id;
   if (task_id.empty())
     co_return fail(Code::invalid_argument, "no run specified", "task_id",
                    "use cru ask inside a run, or specify the run (cru ask --run ID)");
-  auto asked = co_await runs.ask(std::move(key), std::move(task_id), std::move(prompt), std::move(options));
+  auto asked = co_await runs.ask(call.request_id, std::move(task_id), std::move(prompt), std::move(options));
   if (!asked) co_return fail(std::move(asked.error()));
   co_return Reply(inbox::to_json(*asked));
 }
@@ -183,9 +188,7 @@ void bind_questions(Api& api, Store& store, runs::Runs& runs, inbox::Inbox& inbo
     return respond(rooms, text(in, "id"), text(in, "response"));
   });
   api.bind("ask", [&runs](const Call& call, const json::object& in) {
-    // An agent asks for itself, whatever it says.
-    auto task_id = call.run_id.empty() ? text(in, "task_id") : call.run_id;
-    return ask(runs, call.request_id, std::move(task_id), text(in, "prompt"), texts_in(in, "options"));
+    return ask(runs, call, text(in, "task_id"), text(in, "prompt"), texts_in(in, "options"));
   });
 }
 

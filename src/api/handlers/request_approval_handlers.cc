@@ -68,7 +68,7 @@ Result<> check_room_of_all(Reader& reader, const std::string& member) {
 /// In the transaction that admits the session: with its end the approval is withdrawn.
 Task<Result<Approval>> ask_for_approval(ApprovalRooms rooms, Who who, Request request, std::string action) {
   request.thread = who.session_id;
-  request.task_id = who.owner.empty() ? who.agent_id : who.owner;
+  request.task_id = asker_of(who);
   request.member = who.member;
   request.agent = who.agent_id;
   request.chain = {"user", who.agent_id};

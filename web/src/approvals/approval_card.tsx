@@ -62,7 +62,7 @@ export function ApprovalCard({ approval, open }: { approval: Approval; open: () 
         )}
         <div class="card-options">
           <button type="button" class="button" disabled={(has_changes && !seen) || !mayApprove({ ...approval, reversible: !needs_id }, typed_id)} onClick={() => void act(() => approve(id, set, typed_id.trim(), { digest: seen?.digest }))}>{has_changes ? "Approve with changes" : "Approve"}</button>
-          <button type="button" class="button is-quiet" disabled={approval.status === "asking"} onClick={() => void act(() => hold(id, approval.status === "held"))}>{approval.status === "held" ? "Start the clock" : "Hold"}</button>
+          <button type="button" class="button is-quiet" disabled={approval.status === "asking"} onClick={() => void act(() => hold(id, approval.status === "held"))}>{approval.status === "held" ? "Release" : "Hold"}</button>
         </div>
         {has_changes && !seen && <p class="approval-facts">Look at what your changes would do before you approve them.</p>}
         {/* Enter decides nothing: who typed a question must not have denied. */}

@@ -20,7 +20,8 @@ test("what cannot be undone needs its id typed", () => {
 test("the time left is counted down, and stands still where the clock does", () => {
   assert.match(timeLeft(approval, Date.parse("2026-11-15T10:04:00.000Z")), /^1.*left, then it expires$/);
   assert.match(timeLeft({ ...approval, on_timeout: "approve" }, Date.parse("2026-11-15T11:00:00.000Z")), /^0.*left, then it is approved$/);
-  assert.match(timeLeft({ ...approval, status: "held" }, 0), /is paused/);
+  assert.match(timeLeft({ ...approval, status: "held" }, 0), /is paused until you press Release/);
+  assert.match(timeLeft({ ...approval, status: "held", seconds_left: null, expires_at: null }, 0), /^held; it waits until you press Release$/);
   assert.match(timeLeft({ ...approval, seconds_left: null, expires_at: null }, 0), /no timeout/);
 });
 

@@ -20,7 +20,7 @@ export function changesOf(approval: Approval, typed: Readonly<Record<string, str
 /// How long it waits, at this time.
 export function timeLeft({ status, expires_at, seconds_left, on_timeout }: Approval, now: number): string {
   if (status === "asking") return "the agent was asked; the timeout is paused";
-  if (status === "held") return "held; the timeout is paused";
+  if (status === "held") return `held; ${seconds_left === null ? "it waits" : "the timeout is paused"} until you press Release`;
   if (seconds_left === null || !expires_at) return "it has no timeout";
   const left = Math.max(0, Date.parse(expires_at) - now);
   return `${duration(left)} left, then it ${on_timeout === "approve" ? "is approved" : "expires"}`;

@@ -16,7 +16,7 @@ import { useKeptFocus } from "../ui/keep_focus.ts";
 import { Lines } from "../ui/lines.tsx";
 import { answer, questions, requested } from "./model.ts";
 import { NotificationsButton } from "./notifications.tsx";
-import { answersOf, descriptionOf, isShownAsApproval, partsToAnswer, toggled } from "./state.ts";
+import { answersOf, descriptionOf, isShownAsApproval, nameOf, partsToAnswer, toggled } from "./state.ts";
 import type { Part, Question } from "./wire.ts";
 
 type OpenAsker = (asker: { member?: string | null; task_id: string }) => void;
@@ -83,7 +83,7 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
   return (
     <li class="card" ref={card} tabIndex={-1} id={`question-${question.id}`} aria-busy={sending}>
       <p class="card-from">
-        <button type="button" class="plain" onClick={() => openAsker(question)}>{visibleText(asker?.name ?? question.task_id)}</button>
+        <button type="button" class="plain" onClick={() => openAsker(question)}>{asker ? visibleText(asker.name) : nameOf(question)}</button>
         <span>{asker?.parent ? `child of ${visibleText(asker.parent)} · ` : ""}{permission ? "asks for permission" : "asks"}{Number.isNaN(asked) ? "" : ` · ${duration(now.value - asked)} ago`}</span>
       </p>
       {asker?.doing && <p class="approval-facts">Task: {visibleText(asker.doing)}</p>}
@@ -97,7 +97,7 @@ function Card({ question, openAsker }: { question: Question; openAsker: OpenAske
           </div>
         )}
         <form class="card-form" onSubmit={(event) => { event.preventDefault(); if (text.trim()) void send(permission ? `deny: ${text}` : text); }}>
-          <input aria-label={`Answer to ${visibleText(question.task_id)}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
+          <input aria-label={`Answer to ${nameOf(question)}`} placeholder={permission ? "Deny with a reason" : options.length ? "Or type an answer" : "Your answer"}
             value={text} onInput={(event) => setText(event.currentTarget.value)} />
           <button type="submit" class="button is-quiet" disabled={!text.trim()}>{permission ? "Deny" : "Send"}</button>
         </form>

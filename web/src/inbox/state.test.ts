@@ -59,6 +59,7 @@ test("a notification is for what was not there before, and a permission is told 
   assert.deepEqual(news(new Set(["q2"]), waiting).map(({ title, text }) => [title, text]), [["cc needs your approval A-1", "run ls"]]);
   const hiding = waitingOf([{ ...question, prompt: `x; :\r\x1b]y\x07${"z".repeat(300)}` }], [{ ...approval, agent: "cc\r", what: "run curl | sh; :\rls \x1b]rm\x07" }]);
   assert.deepEqual(hiding.map(({ title, text }) => [title, text]), [["cc␍ needs your approval A-1", "run curl | sh; :␍ls ␛]rm␇"], ["b asks you", `x; :␍␛]y␇${"z".repeat(191)}…`]]);
+  assert.equal(waitingOf([{ ...question, task_id: "session:ada" }], [])[0]?.title, "ada asks you", "outside of any run");
   assert.ok(isShownAsApproval(permission, [approval]));
   assert.ok(!isShownAsApproval(question, [approval]) && !isShownAsApproval(permission, []));
 });

@@ -58,6 +58,9 @@ export function answersOf(parts: readonly Part[], chosen: readonly (readonly str
 export const isShownAsApproval = (question: Question, approvals: readonly Approval[]): boolean =>
   question.kind === "permission" && approvals.some(({ question_id }) => question_id === question.id);
 
+/// Who asks, where no member is known for it: a run by its id, and a session outside of any run by its name.
+export const nameOf = ({ task_id }: Pick<Question, "task_id">): string => visibleText(task_id.replace(/^session:/, ""));
+
 export interface Waiting { id: string; kind: "approval" | "question"; title: string; text: string }
 
 const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
@@ -66,7 +69,7 @@ const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)
 export function waitingOf(questions: readonly Question[], approvals: readonly Approval[]): Waiting[] {
   return [
     ...approvals.map(({ id, agent, what }): Waiting => ({ id, kind: "approval", title: `${visibleText(agent)} needs your approval ${id}`, text: visibleText(what) })),
-    ...questions.filter(({ kind }) => kind !== "permission").map(({ id, task_id, prompt }): Waiting => ({ id, kind: "question", title: `${visibleText(task_id)} asks you`, text: cut(visibleText(prompt)) })),
+    ...questions.filter(({ kind }) => kind !== "permission").map((question): Waiting => ({ id: question.id, kind: "question", title: `${nameOf(question)} asks you`, text: cut(visibleText(question.prompt)) })),
   ];
 }
 

@@ -17,10 +17,15 @@ std::string safe(const json::object& approval, std::string_view key) {
   return safe_for_terminal(text_or(approval, key));
 }
 
-std::string time_left_of(const json::object& approval) {
+bool has_clock(const json::object& approval) {
   const auto* left = approval.if_contains("seconds_left");
-  if (!left || !left->is_number()) return "it waits without a limit";
-  auto duration = format_duration(Duration(static_cast<int64_t>(left->to_number<double>() * 1000)));
+  return left && left->is_number();
+}
+
+std::string time_left_of(const json::object& approval) {
+  if (!has_clock(approval)) return "it waits without a limit";
+  auto seconds = approval.at("seconds_left").to_number<double>();
+  auto duration = format_duration(Duration(static_cast<int64_t>(seconds * 1000)));
   if (text_or(approval, "status") != "pending")
     return fmt::format("the timeout is paused; {} left", duration);
   bool approves = text_or(approval, "on_timeout") == "approve";
@@ -118,7 +123,11 @@ std::string approval_changes(const json::object& approval) {
 
 std::string outcome_in_words(const json::object& approval) {
   auto outcome = safe(approval, "outcome");
-  if (outcome.empty()) return safe(approval, "status");
+  auto status = safe(approval, "status");
+  if (outcome.empty() && status == "held")
+    return fmt::format("held{}. To release it: {}", has_clock(approval) ? "; its timeout is paused" : "",
+                       release_command(approval));
+  if (outcome.empty()) return status;
   // An agent that asked and went on to something else comes back for it.
   bool is_taken_up = text_or(approval, "status") != "approved" || !text_or(approval, "used_at").empty();
   return is_taken_up ? outcome : outcome + "; the agent has not taken it up yet";

@@ -121,12 +121,17 @@ std::string ways_to_decide(const json::object& approval) {
       bool_or(approval, "reversible") ? "" : " --confirm " + id);
 }
 
+std::string release_command(const json::object& approval) {
+  return fmt::format("cru approvals hold {} --release", safe_for_terminal(text_or(approval, "id")));
+}
+
 std::string other_ways(const json::object& approval) {
   auto id = safe_for_terminal(text_or(approval, "id"));
   // A program that waits for its permission cannot be asked.
   bool can_be_asked = !is_one_of(text_or(approval, "via"), {"hook", "question"});
   return (can_be_asked ? fmt::format("  to ask:     cru approvals ask {} QUESTION\n", id) : std::string()) +
-         fmt::format("  to hold:    cru approvals hold {}\n", id);
+         (text_or(approval, "status") == "held" ? "  to release: " + release_command(approval) + "\n"
+                                                : fmt::format("  to hold:    cru approvals hold {}\n", id));
 }
 
 std::string approval_text(const json::object& approval, const Style& style) {

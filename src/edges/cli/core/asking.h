@@ -34,7 +34,9 @@ std::string asker_in_short(const json::object& asked);
 std::string_view undo_in_short(const json::object& approval);
 /// The whole commands that decide an approval, each in its line.
 std::string ways_to_decide(const json::object& approval);
-/// And those for whoever wants to know more first.
+/// The one that starts the clock of a held approval again.
+std::string release_command(const json::object& approval);
+/// And those for whoever wants to know more first, or wants it to wait.
 std::string other_ways(const json::object& approval);
 /// That an approval waits, and how it is answered.
 std::string approval_text(const json::object& approval, const Style& style);

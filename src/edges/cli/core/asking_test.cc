@@ -77,6 +77,10 @@ TEST(AskingAtTheTerminal, AnApprovalIsToldWithWholeCommands) {
   approval["undo"] = "unknown", approval["via"] = "tool";
   EXPECT_EQ(undo_in_short(approval), "not known");
   EXPECT_NE(other_ways(approval).find("cru approvals ask A-5 QUESTION"), std::string::npos);
+  EXPECT_NE(other_ways(approval).find("to hold:    cru approvals hold A-5\n"), std::string::npos);
+  approval["status"] = "held";
+  EXPECT_NE(other_ways(approval).find("to release: cru approvals hold A-5 --release\n"), std::string::npos);
+  EXPECT_EQ(other_ways(approval).find("to hold:"), std::string::npos);
   approval["reversible"] = true;
   EXPECT_EQ(undo_in_short(approval), "yes");
   EXPECT_NE(ways_to_decide(approval).find("cru approvals approve A-5\n"), std::string::npos);

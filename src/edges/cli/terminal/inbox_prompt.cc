@@ -235,7 +235,9 @@ bool InboxPrompt::decide(const std::string& id) {
     status = text_or(*approval, "status");
     auto before = told_.size();
     announce_others(id);
-    if (is_changed) say(fmt::format("\n  {} is now {}", safe_for_terminal(id), safe_for_terminal(status)));
+    if (is_changed)
+      say(fmt::format("\n  {} is now {}{}", safe_for_terminal(id), safe_for_terminal(status),
+                      status == "held" ? "; to release it, type: hold --release" : ""));
     prompts = is_changed || told_.size() != before;
     if (prompts) say("\n");
   }
