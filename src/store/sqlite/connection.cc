@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
+#include "platform/files/cached_reading.h"
 #include "platform/files/file_status.h"
 
 namespace cru::sqlite {
@@ -37,9 +39,21 @@ int rewrite(sqlite3_file* file) {
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
 
+/// SQLite reads files by our function, which on the loop's thread waits for no disk.
+void read_by_offset() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (auto* files = sqlite3_vfs_find(nullptr))
+      files->xSetSystemCall(files, "pread64", reinterpret_cast<sqlite3_syscall_ptr>(&read_at_offset));
+  });
+}
+
+constexpr int steps_a_look = 256, steps_a_statement = 32;
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
+  read_by_offset();
   sqlite3* handle = nullptr;
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -100,6 +114,15 @@ void Connection::make_wal_durable() {
   execute("ROLLBACK");
   if (code != SQLITE_OK) throw StoreFailure{to_error(code, sqlite3_errstr(code))};
   set_checkpoint_on_close(true);
+}
+
+void Connection::be_brief() {
+  is_brief_ = true;
+  sqlite3_busy_timeout(handle_, 0);
+  sqlite3_progress_handler(
+      handle_, steps_a_look,
+      [](void* self) { return (static_cast<Connection*>(self)->steps_left_ -= steps_a_look) < 0 ? 1 : 0; },
+      this);
 }
 
 /// By the trees that the statement's program opens, those of its triggers and foreign keys included. (The
@@ -167,6 +190,7 @@ Connection::~Connection() {
 void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
 
 Connection::Prepared Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
+  if (is_brief_ && (steps_left_ -= steps_a_statement) < 0) throw_failure(SQLITE_INTERRUPT);
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* made = nullptr;

@@ -41,6 +41,10 @@ class Connection {
   Tables take_read() { return std::exchange(read_, {}); }
   const Tables& read() const { return read_; }
   Tables take_written() { return std::exchange(written_, {}); }
+  /// From now on a statement fails rather than wait for a lock, or take more steps than were given.
+  void be_brief();
+  void give_steps(int64_t steps) { steps_left_ = steps; }
+  bool is_out_of_steps() const { return steps_left_ < 0; }
   /// Rows that this connection has changed since it was opened.
   int64_t total_changes() const { return sqlite3_total_changes64(handle_); }
   /// Ends a transaction that a failure has left open, if there is one.
@@ -87,6 +91,8 @@ class Connection {
   sqlite3* handle_;
   std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
   std::unordered_map<int, std::string> roots_;  ///< tables by the first pages of their trees
+  bool is_brief_ = false;
+  int64_t steps_left_ = 0;
   Tables read_, written_;
   int wal_pages_ = 0;
   void note_size();

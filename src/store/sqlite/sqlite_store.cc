@@ -112,7 +112,36 @@ SqliteStore::Lease SqliteStore::lease_reader() {
   return {opened ? std::move(*opened) : nullptr, generation};
 }
 
+bool SqliteStore::read_briefly(Job<Reader>& job) {
+  if (!brief_ || brief_->generation() != committer_->generation()) {
+    open_brief_reader();
+    return false;
+  }
+  if (!std::exchange(is_turn_noted_, true))
+    loop_.post([this, alive = alive_] {
+      if (!*alive) return;
+      is_turn_noted_ = false;
+      if (brief_) brief_->begin_turn();
+    });
+  return brief_->run(job);
+}
+
+void SqliteStore::open_brief_reader() {
+  if (is_opening_brief_ || has_no_brief_) return;
+  is_opening_brief_ = true;
+  readers_.post([this, generation = committer_->generation()] {
+    auto opened = std::make_shared<std::unique_ptr<BriefReader>>(BriefReader::open(path_, generation));
+    loop_.post([this, alive = alive_, opened] {
+      if (!*alive) return;
+      is_opening_brief_ = false;
+      brief_ = std::move(*opened);
+      has_no_brief_ = !brief_;
+    });
+  });
+}
+
 void SqliteStore::submit_read(std::unique_ptr<Job<Reader>> job) {
+  if (read_briefly(*job)) return job->finish(nullptr);
   readers_.post([this, job = std::shared_ptr<Job<Reader>>(std::move(job))] {
     std::optional<Error> error;
     if (auto lease = lease_reader(); lease.connection) {

@@ -1,6 +1,7 @@
 #pragma once
 /// SqliteStore: the store of one machine. One thread writes, with one
-/// connection that alone checkpoints; readers are read-only beside it.
+/// connection that alone checkpoints; readers are read-only beside it. A brief read
+/// is done at once, on the loop's thread.
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "platform/loop/pool.h"
+#include "store/sqlite/brief_reader.h"
 #include "store/sqlite/committer.h"
 
 namespace cru::sqlite {
@@ -40,6 +42,8 @@ class SqliteStore final : public Store {
     int64_t generation = 0;  ///< of the database that it reads
   };
   Lease lease_reader();
+  bool read_briefly(Job<Reader>& job);
+  void open_brief_reader();
 
   Loop& loop_;
   const std::string path_;
@@ -51,6 +55,8 @@ class SqliteStore final : public Store {
   std::vector<WriteJob> waiting_;
   bool resuming_ = false;  ///< the callers of a commit are being resumed
   std::vector<Lease> free_readers_;
+  std::unique_ptr<BriefReader> brief_;  ///< the loop's own
+  bool is_opening_brief_ = false, has_no_brief_ = false, is_turn_noted_ = false;
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
