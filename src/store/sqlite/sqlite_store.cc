@@ -4,14 +4,21 @@ namespace cru::sqlite {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::string& path,
                                                        std::span<const Migration> migrations,
-                                                       std::function<Result<>()> keep_folder) {
+                                                       std::function<Result<>()> keep_folder,
+                                                       std::function<void()> when_quiet) {
   auto committer = Committer::open({.path = path}, migrations, std::move(keep_folder));
   if (!committer) return fail(committer.error());
-  return std::unique_ptr<SqliteStore>(new SqliteStore(loop, path, std::move(*committer)));
+  return std::unique_ptr<SqliteStore>(
+      new SqliteStore(loop, path, std::move(*committer), std::move(when_quiet)));
 }
 
-SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer)
-    : loop_(loop), path_(std::move(path)), committer_(std::move(committer)), readers_(loop, 2) {
+SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer,
+                         std::function<void()> when_quiet)
+    : loop_(loop),
+      path_(std::move(path)),
+      committer_(std::move(committer)),
+      when_quiet_(std::move(when_quiet)),
+      readers_(loop, 2) {
   fresh_ = committer_->is_fresh();
   events_ = std::make_unique<EventLog>(loop, *this);
   auto bounds = committer_->bounds();
@@ -52,6 +59,7 @@ void SqliteStore::serve_writes() {
         lock.unlock();
         (void)committer_->overwrite_failed_commit();
         committer_->checkpoint();
+        if (when_quiet_) when_quiet_();
         lock.lock();
         if (committer_->has_failed_commit()) continue;
       }

@@ -16,11 +16,13 @@ namespace cru::sqlite {
 
 class SqliteStore final : public Store {
  public:
-  /// Errors: those of Committer::open, which says what `keep_folder` is; it is called on the writing thread.
+  /// Errors: those of Committer::open, which says what `keep_folder` is. It is called on the writing thread,
+  /// and so is `when_quiet`, each time when nothing was written for a second after something was.
   /// Submitting more than `max_waiting` writes answers overloaded.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
                                                    std::span<const Migration> migrations,
-                                                   std::function<Result<>()> keep_folder = {});
+                                                   std::function<Result<>()> keep_folder = {},
+                                                   std::function<void()> when_quiet = {});
   /// Commits what was submitted, checkpoints, closes.
   ~SqliteStore() override;
   /// True when the database was empty before: then nothing on disk may be judged by its records.
@@ -33,7 +35,8 @@ class SqliteStore final : public Store {
   void submit_read(std::unique_ptr<Job<Reader>> job) override;
 
  private:
-  SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer);
+  SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer,
+              std::function<void()> when_quiet);
   void serve_writes();
   void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
   void set_resuming(bool resuming);
@@ -49,6 +52,7 @@ class SqliteStore final : public Store {
   const std::string path_;
   bool fresh_ = false;
   std::unique_ptr<Committer> committer_;
+  const std::function<void()> when_quiet_;
 
   std::mutex mutex_;
   std::condition_variable wake_;
