@@ -28,7 +28,7 @@ struct Daemon : CrewDaemon {
       : CrewDaemon(loop, world, random, std::move(opened), root, made, 3),
         live(loop, *store, random, registry, minds, {}),
         api(*store) {
-    api::bind_runs(api, *store, runs, clock);
+    api::bind_runs(api, loop, *store, runs);
     api::bind_chats(api, crew);
     api::bind_live(api, live);
   }
