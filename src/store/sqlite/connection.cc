@@ -21,6 +21,15 @@ Error to_error(int code, const char* message) {
 
 namespace {
 
+/// fnv1a(TEXT) in SQL: a number by which texts are found.
+void hash_text(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto* bytes = sqlite3_value_text(values[0]);
+  auto size = static_cast<size_t>(sqlite3_value_bytes(values[0]));
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  sqlite3_result_int64(context, static_cast<sqlite3_int64>(hash));
+}
+
 /// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.
 constexpr sqlite3_int64 max_piece = 64 << 10;
 
@@ -53,6 +62,9 @@ constexpr int steps_a_look = 256, steps_a_statement = 32;
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
+  // Before SQLite's first call: nobody asks how much memory it uses, and to count it takes a lock for each
+  // piece.
+  [[maybe_unused]] static const int counts_no_memory = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
   read_by_offset();
   sqlite3* handle = nullptr;
   int flags =
@@ -62,6 +74,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
   std::unique_ptr<Connection> connection(new Connection(handle));
   if (code != SQLITE_OK) return fail(to_error(code, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code)));
   sqlite3_extended_result_codes(handle, 1);
+  sqlite3_create_function_v2(handle, "fnv1a", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, hash_text,
+                             nullptr, nullptr, nullptr);
   sqlite3_busy_timeout(handle, 2000);
   try {
     if (options.mode == Mode::exclusive) connection->script("PRAGMA locking_mode=EXCLUSIVE");
