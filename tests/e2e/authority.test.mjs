@@ -168,7 +168,7 @@ test("conversations are neither in the events nor in the crew that an agent read
   assert.ok(listed.filter((line) => line.includes('"agent.started"')).length >= 2, `both ways of reading read: ${listed.join("\n")}`);
   assert.ok(listed.some((line) => line.includes('"crew":')), "and so is the crew");
   assert.doesNotMatch(listed.join("\n"), /private words|between.us|"type":"(chat|subagent)\./);
-  assert.match(ran, /→ Running tester agent\.\.\.\n {4}Done\.\n✓ tester [^]*ran 0/, "what it spawns it waits for by asking");
+  assert.match(ran, /→ Running tester agent\.\.\.\n {4}Done\.\n\nNone\.\n\n✓ tester [^]*ran 0/, "what it spawns it waits for by asking");
   assert.ok((await crew.events("?type=chat.entry")).length >= 2, "a person reads them");
 });
 
