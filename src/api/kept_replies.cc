@@ -10,9 +10,14 @@ namespace cru::api {
 
 Task<Result<Reply>> KeptReplies::read(const Call& call, std::string_view operation, std::string question,
                                       Make make) {
-  // Who asks is part of it, whether or not this operation tells everybody the same.
-  auto key =
-      fmt::format("{}\n{}\n{}\n{}", operation, static_cast<unsigned>(call.caller), call.run_id, question);
+  // Who asks is part of it, whether or not this operation tells everybody the same. No coroutine: it begins
+  // later, when the call may be gone.
+  return read_key(
+      fmt::format("{}\n{}\n{}\n{}", operation, static_cast<unsigned>(call.caller), call.run_id, question),
+      std::move(make));
+}
+
+Task<Result<Reply>> KeptReplies::read_key(std::string key, Make make) {
   auto now = loop_.clock().wall();
   ++calls_;
   if (auto found = kept_.find(key); found != kept_.end() && holds(found->second, now)) {

@@ -30,6 +30,7 @@ class KeptReplies {
   size_t kept() const { return kept_.size(); }
 
  private:
+  Task<Result<Reply>> read_key(std::string key, Make make);
   using Text = std::shared_ptr<const std::string>;
   struct Kept {
     Text text;

@@ -7,8 +7,6 @@
 namespace cru {
 namespace {
 
-using std::chrono::duration_cast;
-
 /// Reads exactly `digits` digits from the front of `text`.
 std::optional<int> take_number(std::string_view& text, size_t digits) {
   if (text.size() < digits) return {};
