@@ -175,9 +175,11 @@ constexpr Tool read_call{"check_locks", R"({"file_paths":["src/file3.cc"]})",
 constexpr Tool durable_call{"acquire_lock", R"({"file_path":"src/file3.cc","reason":"bench"})",
                             R"("success":true)"};
 
-json::object one_after_the_other(Session& session, const Tool& tool, int calls) {
+/// With a pause before each call, as an agent makes, everybody on the way sleeps and has to be woken.
+json::object one_after_the_other(Session& session, const Tool& tool, int calls, unsigned pause_us = 0) {
   std::vector<double> micros;
   for (int i = 0; i < calls + calls / 10; ++i) {
+    if (pause_us > 0) ::usleep(pause_us);
     auto asked = Steady::now();
     session.call_tool(tool.name, tool.arguments);
     session.check_answer(tool.expected);
@@ -237,6 +239,7 @@ int main(int argc, char** argv) {
     session.check_answer(durable_call.expected);
   }
   found["read"] = one_after_the_other(session, read_call, calls);
+  found["read_paused"] = one_after_the_other(session, read_call, calls, 2000);
   found["durable"] = one_after_the_other(session, durable_call, calls);
   found["reads_per_second"] = in_a_pipeline(session, read_call, pipelined, 64);
   found["durable_per_second"] = in_a_pipeline(session, durable_call, pipelined, 64);

@@ -74,7 +74,9 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
                                                         KeptStateFolder& state) {
   auto migrations = all_migrations();
   auto keep_folder = [&state, root = project.root] { return state.keep(root, ".coven"); };
-  auto store = sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder);
+  // What a burst of work has needed is given back as what starting has needed is.
+  auto when_quiet = [] { release_startup_memory(); };
+  auto store = sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder, when_quiet);
   if (store || store.error().details.find("damaged") == std::string::npos) return store;
   auto aside = set_database_aside(project, loop.clock().wall());
   if (!aside) return fail(aside.error());
@@ -83,7 +85,7 @@ Result<std::unique_ptr<sqlite::SqliteStore>> open_store(Loop& loop, const api::P
                fmt::format("the database was damaged when the daemon started: what it held is lost, "
                            "and what is left of it is {}",
                            *aside));
-  return sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder);
+  return sqlite::SqliteStore::open(loop, database_path(project), migrations, keep_folder, when_quiet);
 }
 
 /// The daemon while it lives: built in this order, taken down in the reverse one.

@@ -403,7 +403,7 @@ void Engine::bind(api::DaemonFacts facts) {
   api::bind_metrics(api_, store_, metrics_, facts);
   api::bind_daemon(api_, store_, keeper_, runs_, clock, std::move(facts));
   api::bind_runs(
-      api_, store_, runs_, clock, [this](const api::Call& call) { return find_caller(members_, call); },
+      api_, loop_, store_, runs_, [this](const api::Call& call) { return find_caller(members_, call); },
       &budgets_);
   api::bind_budgets(api_, store_, clock, budgets_, [this] { return names_of_teams(teams_); });
   api::bind_roster(api_, store_, clock, &budgets_);

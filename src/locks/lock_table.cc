@@ -1,9 +1,13 @@
 #include "locks/lock_table.h"
 
+#include <algorithm>
+#include <map>
+
 namespace cru::coordination {
 namespace {
 
 constexpr int64_t max_locks = 10'000, max_globs = 1'000;
+constexpr size_t few_keys = 4;  ///< that are looked up one by one rather than among all locks
 
 constexpr Migration all_migrations[] = {{"locks", 1, R"(
 CREATE TABLE file_locks(
@@ -96,6 +100,23 @@ std::vector<Lock> overlapping_locks(Reader& reader, const LockKey& key) {
   }
   std::erase_if(found, [&](const Lock& lock) { return !overlap(lock.key, key); });
   return found;
+}
+
+std::vector<Lock> overlapping_locks(Reader& reader, std::span<const LockKey> keys) {
+  if (keys.size() > few_keys) {
+    auto all = list_locks(reader);
+    std::erase_if(all, [&](const Lock& lock) {
+      return std::ranges::none_of(keys, [&](const LockKey& key) { return overlap(lock.key, key); });
+    });
+    return all;
+  }
+  std::map<std::string, Lock> found;
+  for (const auto& key : keys)
+    for (auto& lock : overlapping_locks(reader, key)) found.try_emplace(lock.key.text, std::move(lock));
+  std::vector<Lock> locks;
+  for (auto& [text, lock] : found) locks.push_back(std::move(lock));
+  std::ranges::sort(locks, {}, &Lock::fencing_token);
+  return locks;
 }
 
 Result<> check_room(Reader& reader, LockKey::Kind kind) {

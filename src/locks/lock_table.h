@@ -20,6 +20,8 @@ std::vector<Lock> list_locks(Reader& reader);
 std::vector<Lock> locks_of(Reader& reader, std::string_view session_id);
 /// Those that overlap `key`, expired ones too.
 std::vector<Lock> overlapping_locks(Reader& reader, const LockKey& key);
+/// Those that overlap any of `keys`, in the order in which they were taken.
+std::vector<Lock> overlapping_locks(Reader& reader, std::span<const LockKey> keys);
 std::optional<Lock> find_lock(Reader& reader, const LockKey& key);
 /// Errors: overloaded (more than 10,000 locks, or 1,000 that are globs or folders).
 Result<> check_room(Reader& reader, LockKey::Kind kind);

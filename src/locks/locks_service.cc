@@ -371,11 +371,8 @@ Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
   }
   auto now = impl_->sessions.now();
   auto found = co_await impl_->store.read([keys, now](Reader& reader) -> Result<std::vector<Lock>> {
-    auto locks = list_locks(reader);
-    std::erase_if(locks, [&](const Lock& lock) {
-      auto meets = [&](const LockKey& key) { return overlap(lock.key, key); };
-      return passed(lock.expires, now) || (!keys.empty() && !std::ranges::any_of(keys, meets));
-    });
+    auto locks = keys.empty() ? list_locks(reader) : overlapping_locks(reader, keys);
+    std::erase_if(locks, [&](const Lock& lock) { return passed(lock.expires, now); });
     return locks;
   });
   if (!found) co_return fail(std::move(found.error()));

@@ -85,6 +85,24 @@ TEST_F(LocksTest, BadInputIsARefusalThatNamesTheField) {
   EXPECT_EQ(events("lock."), (Types{"lock.acquired"}));
 }
 
+/// However many paths are asked for, and in whatever order: each lock once, the oldest first.
+TEST_F(LocksTest, ManyPathsAtOnceFindTheSameLocksAsFew) {
+  for (std::string path : {"src/b", "src/*.cc", "api:users", "src/a.cc", "docs/", "other"})
+    acquire(ann, path);
+  auto paths_of = [&](std::vector<std::string> asked) {
+    std::vector<std::string> found;
+    for (const auto& lock : held(std::move(asked)))
+      found.emplace_back(text_or(lock.as_object(), "file_path"));
+    return found;
+  };
+  EXPECT_EQ(paths_of({"src/b", "src/a.cc", "api:users", "docs/page"}),
+            paths_of({"src/b", "src/a.cc", "api:users", "docs/page", "none1", "none2", "none3"}));
+  EXPECT_EQ(paths_of({"src/a.cc", "src/a.cc"}).size(), paths_of({"src/a.cc"}).size());
+  EXPECT_EQ(paths_of({"src/*"}), paths_of({"src/*", "n1", "n2", "n3", "n4", "n5"}));
+  EXPECT_EQ(paths_of({"api:users"}), std::vector<std::string>{"api:users"});
+  EXPECT_TRUE(paths_of({"api"}).empty());
+}
+
 TEST_F(LocksTest, OnlyTheHolderReleasesAndOnlyWithTheCurrentToken) {
   auto token = token_of(acquire(ann, "a"));
   EXPECT_EQ(said(release(bob, "a"), "reason"), "lock_not_found_or_not_owner");

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "base/text.h"
+#include "platform/files/cached_look.h"
 #include "platform/files/files.h"
 #include "platform/files/links.h"
 
@@ -76,6 +77,58 @@ Result<Paths::Resolved> resolve_below(const fs::path& root, const std::string& r
   return Paths::Resolved{std::move(text), fs::is_directory(target, error)};
 }
 
+/// The parts of `path` on top of `at`; nothing if it goes up.
+bool append_parts(std::string& at, std::string_view path) {
+  for (size_t begin = 0; begin < path.size();) {
+    auto end = std::min(path.find('/', begin), path.size());
+    auto part = path.substr(begin, end - begin);
+    begin = end + 1;
+    if (part == "..") return false;
+    if (part.empty() || part == ".") continue;
+    at += '/';
+    at += part;
+  }
+  return true;
+}
+
+std::string_view parent_of(std::string_view path) { return path.substr(0, path.rfind('/')); }
+
+/// The same as `resolve_below` for most paths, namely those whose folders are in memory, without links, `..`
+/// and other repositories on the way. Never waits. Nothing: whoever may wait has to find out.
+std::optional<Paths::Resolved> resolve_cached(const std::string& root, std::string_view path,
+                                              std::string_view cwd) {
+  if (path.empty() || path.size() + cwd.size() > max_resolved_bytes / 2 ||
+      path.find('\0') != std::string_view::npos)
+    return {};
+  std::string target;
+  if (!path.starts_with('/')) {
+    if (!cwd.starts_with('/')) target = root;
+    if (!append_parts(target, cwd)) return {};
+  }
+  if (!append_parts(target, path)) return {};
+  bool is_root = target == root;
+  if (!is_root && !(target.starts_with(root) && target[root.size()] == '/')) return {};
+  auto text = is_root ? std::string() : target.substr(root.size() + 1);
+  if (text == ".coven" || text.starts_with(".coven/")) return {};
+  auto look = look_cached(target);
+  bool is_folder = look == CachedLook::folder;
+  // What is there of it: the rest is taken as it is written.
+  std::string_view there = target;
+  while (look == CachedLook::missing && there.size() > root.size()) {
+    there = parent_of(there);
+    look = look_cached(std::string(there));
+    if (look == CachedLook::other) return {};
+  }
+  if (look == CachedLook::unsure || look == CachedLook::missing) return {};
+  if (look == CachedLook::other) there = parent_of(there);
+  auto repository = look_cached(root + "/.git");
+  if (repository == CachedLook::missing) return Paths::Resolved{std::move(text), is_folder};
+  if (repository != CachedLook::folder) return {};
+  for (; there.size() > root.size(); there = parent_of(there))
+    if (look_cached(std::string(there) + "/.git") != CachedLook::missing) return {};
+  return Paths::Resolved{std::move(text), is_folder};
+}
+
 class FilePaths final : public Paths {
  public:
   FilePaths(const std::string& root, Pool& pool) : pool_(pool) {
@@ -85,6 +138,7 @@ class FilePaths final : public Paths {
   }
 
   Task<Result<Resolved>> resolve(std::string path, std::string cwd) override {
+    if (auto known = resolve_cached(root_, path, cwd)) co_return *std::move(known);
     auto root = root_;
     co_return co_await pool_.run([root, path, cwd]() -> Result<Resolved> {
       // `git init` may come at any time, so the repository is not remembered.

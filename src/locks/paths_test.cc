@@ -56,6 +56,45 @@ TEST_F(PathsTest, AreRelativeToTheRootHoweverTheyAreWritten) {
   EXPECT_EQ(resolve("new/file.cc"), "new/file.cc");
 }
 
+/// What the kernel has in memory is asked on the loop's thread; what would have to be waited for is not.
+TEST_F(PathsTest, APlainPathNeedsNoOtherThread) {
+  git({"init", "-q"});
+  make(root + "/nested/.git");
+  fs::create_directory_symlink("src", root + "/alias");
+  std::vector<std::string> plain{"src/a.cc", "./src//a.cc", "src/deep", "src/new.cc", "new/file.cc", "."};
+  for (const auto& path : plain) resolve(path);  // so that the kernel knows what is there and what is not
+  std::promise<void> go_on;
+  pool.post([held = go_on.get_future().share()] { held.wait(); });
+  for (const auto& path : plain) {
+    auto found = thread.start([&] { return paths->resolve(path, ""); });
+    EXPECT_TRUE(comes(found)) << path;
+  }
+  auto linked = thread.start([&] { return paths->resolve("alias/a.cc", ""); });
+  auto nested = thread.start([&] { return paths->resolve("nested/x", ""); });
+  auto upward = thread.start([&] { return paths->resolve("src/deep/../a.cc", ""); });
+  thread.on_loop([] {});
+  EXPECT_FALSE(is_there(linked) || is_there(nested) || is_there(upward));
+  go_on.set_value();
+  ASSERT_TRUE(comes(linked) && comes(nested) && comes(upward));
+  EXPECT_EQ(linked.get()->path, "src/a.cc");
+  EXPECT_EQ(nested.get()->path, "nested/x");
+  EXPECT_EQ(upward.get()->path, "src/a.cc");
+}
+
+/// A path that was plain a moment ago is looked at again.
+TEST_F(PathsTest, AreNotRemembered) {
+  EXPECT_EQ(resolve("src/a.cc"), "src/a.cc");
+  EXPECT_EQ(resolve("later/a.cc"), "later/a.cc");
+  fs::rename(root + "/src", root + "/moved");
+  fs::create_directory_symlink("moved", root + "/src");
+  fs::create_directory_symlink("moved", root + "/later");
+  EXPECT_EQ(resolve("src/a.cc"), "moved/a.cc");
+  EXPECT_EQ(resolve("later/a.cc"), "moved/a.cc");
+  fs::remove(root + "/later");
+  make(root + "/later/a.cc");
+  EXPECT_EQ(resolve("later/a.cc"), "later/a.cc/") << "a folder by now";
+}
+
 TEST_F(PathsTest, DoNotLeaveTheProject) {
   for (std::string path : {"..", "../x", "src/../../x", "/etc/passwd", "/", "src/deep/../../../x"})
     EXPECT_EQ(resolve(path), "refused") << path;

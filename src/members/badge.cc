@@ -53,11 +53,14 @@ Activity activity_of(const Facts& facts, Time now) {
       Activity{Word::idle, facts.session ? facts.session->last_heartbeat : facts.started_at});
 }
 
-}  // namespace
+/// A session that says nothing turns quiet.
+Time quiet_at(const Facts& facts, Time now) {
+  if (!facts.session || facts.session->tells_idle) return Time::max();
+  auto at = facts.session->last_heartbeat + quiet_after;
+  return at > now ? at : Time::max();
+}
 
-std::string_view name(Word word) { return badge_words[static_cast<size_t>(word)]; }
-
-Badge badge(const Facts& facts, Time now) {
+Badge badge_now(const Facts& facts, Time now) {
   if (facts.asked && !facts.ended)
     return {Word::needs_you, facts.asked->at, "asked: " + in_short(facts.asked->prompt)};
   if (facts.failed) return {Word::failed, facts.failed->at, in_short(facts.failed->why)};
@@ -68,6 +71,16 @@ Badge badge(const Facts& facts, Time now) {
   }
   auto doing = activity_of(facts, now);
   return {doing.word, doing.since, in_short(doing.what)};
+}
+
+}  // namespace
+
+std::string_view name(Word word) { return badge_words[static_cast<size_t>(word)]; }
+
+Badge badge(const Facts& facts, Time now) {
+  auto told = badge_now(facts, now);
+  told.until = std::min(facts.until, quiet_at(facts, now));
+  return told;
 }
 
 json::object to_json(const Badge& badge) {

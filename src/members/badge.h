@@ -71,12 +71,14 @@ struct Facts {
   std::optional<Session> session = {};
   std::optional<Activity> thread = {}, body = {};
   std::optional<Activity> run = {};  ///< while its process is there
+  Time until = Time::max();          ///< another fact comes then, though nobody does anything
 };
 
 struct Badge {
   Word word = Word::idle;
   Time since = {};
   std::string evidence = {};  ///< one line: "asked: Which port?"
+  Time until = Time::max();   ///< it may be another then, though nobody does anything
 };
 
 /// A session whose host does not tell when it is idle is so when it has said nothing for this long.

@@ -19,6 +19,25 @@ Facts everything() {
           .run = Activity{Word::queued, noon - 4min, "make"}};
 }
 
+/// Whoever keeps a badge looks again when this is over.
+TEST(Badge, SaysUntilWhenItHolds) {
+  Facts facts{.started_at = noon - 60min};
+  EXPECT_EQ(badge(facts, noon).until, Time::max());
+  facts.session = Facts::Session{.lasts = true, .last_heartbeat = noon - 1min};
+  auto at_work = badge(facts, noon);
+  EXPECT_EQ(at_work.word, Word::thinking);
+  EXPECT_EQ(at_work.until, noon - 1min + quiet_after);
+  EXPECT_EQ(badge(facts, at_work.until - 1ms).word, Word::thinking);
+  auto quiet = badge(facts, at_work.until);
+  EXPECT_EQ(quiet.word, Word::idle);
+  EXPECT_EQ(quiet.until, Time::max());
+  facts.until = noon + 1min;
+  EXPECT_EQ(badge(facts, noon).until, noon + 1min);
+  facts.session->tells_idle = true;
+  facts.until = Time::max();
+  EXPECT_EQ(badge(facts, noon).until, Time::max()) << "its silence says nothing";
+}
+
 TEST(Badge, ShowsTheFirstOfWhatIsTrue) {
   auto facts = everything();
   auto next = [&] { return badge(facts, noon).word; };

@@ -110,11 +110,12 @@ Task<Result<Redeemed>> Pairings::redeem(std::string code, std::string previous) 
     std::vector<std::string> dropped;
   };
   auto kept = co_await store_.write(
-      [pairing = made.pairing, hash, code, previous = sha256(previous)](Tx& tx) mutable -> Result<Kept> {
+      [fresh = made.pairing, hash, code, previous = sha256(previous)](Tx& tx) -> Result<Kept> {
         auto label = take_code(tx, code);
         if (!label)
           return fail(Code::not_found, "this code is wrong, was used already, or has expired", "code",
                       "get a new one with: cru open, or cru pair");
+        auto pairing = fresh;
         pairing.label = *label;
         Kept done{.label = pairing.label, .dropped = {}};
         if (auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE key_hash = ?", previous)) {

@@ -182,6 +182,7 @@ void add_body(Reader& reader, Facts& facts, Entry& entry, Time now) {
   bool speaks = body->state == autonomy::State::speaking;
   facts.body = Activity{word_of(body->state), body->since, speaks ? body->last_message : std::string()};
   auto limit = autonomy::find_limit(reader, body->nature->id);
+  if (limit && *limit > now) facts.until = *limit;
   if (limit && *limit > now && body->state == autonomy::State::idle)
     facts.body = Activity{Word::queued, body->since, autonomy::limit_in_words(*body->nature, *limit)};
   if (!body->error.empty()) facts.failed = Facts::Failed{body->error, body->since};

@@ -348,9 +348,12 @@ TEST_F(RosterTest, ALiveAgentIsQueuedUntilTheLimitOfItsMindIsOver) {
     autonomy::write_limit(tx, nature.id, until);
   });
   auto until = to_rfc3339(clock.wall() + 5h);
+  auto holds_until = [&] { return listed({.limit = 2}).entries.front().badge.until; };
+  EXPECT_EQ(holds_until(), clock.wall() + 5h);
   EXPECT_EQ(lines(), (Lines{"Ada: queued (usage limit of sonnet, until " + until + ")"}));
   clock.advance(5h);
   EXPECT_EQ(lines(), (Lines{"Ada: idle ()"}));
+  EXPECT_EQ(holds_until(), Time::max());
 }
 
 TEST_F(RosterTest, ARunHasItsMembersBadgeAndItsOwnOnceItIsOver) {

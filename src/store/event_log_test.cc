@@ -131,6 +131,17 @@ TEST_F(EventLogTest, FindsAnEntityAcrossManyBlocks) {
   EXPECT_EQ(follow(0, {.entity = {}, .types = {"agent.started"}}), expected) << "by type, in bounded pages";
 }
 
+TEST_F(EventLogTest, FindsAnEntityOfABlockThatWasFilledAfterARestart) {
+  emit({{"agent.started", "rare", {}}});
+  emit_many("noise", 3000);
+  EXPECT_EQ(follow(0, {.entity = "rare", .types = {}}), Seqs{1}) << "in a block that is not full";
+  reopen();
+  emit_many("noise", 6000);
+  reopen();
+  EXPECT_EQ(follow(0, {.entity = "rare", .types = {}}), Seqs{1});
+  EXPECT_EQ(follow(1, {.entity = "rare", .types = {}}), Seqs{});
+}
+
 TEST_F(EventLogTest, AFilteredPageLooksAtABoundedNumberOfRows) {
   emit_many("noise", 10000);
   emit({{"agent.started", "rare", {}}});

@@ -28,12 +28,15 @@ int64_t place_of(int64_t block) {
   return std::clamp<int64_t>(block, 0, impossible_seq / mark_block) * mark_block;
 }
 
-/// The next place at or after `from` where events of `entity` may be: `from` itself inside a block that holds
-/// the entity, else the start of the next such block.
-std::optional<int64_t> next_place(Reader& reader, const std::string& entity, int64_t from) {
+/// Where the block begins that is not full yet, and of which nothing is written down.
+int64_t unfinished_block(int64_t last) { return (last + 1) / entity_block * entity_block; }
+
+/// The next place at or after `from` where events of `entity` may be: `from` itself inside a block that may
+/// hold the entity, else the start of the next such block.
+int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int64_t last) {
   auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", entity,
                         from / entity_block);
-  if (!row || row->is_null(0)) return {};
+  if (!row || row->is_null(0)) return std::max(from, unfinished_block(last));
   return std::max(from,
                   std::clamp<int64_t>(row->integer(0), 0, impossible_seq / entity_block) * entity_block);
 }
@@ -56,7 +59,12 @@ EventBounds read_bounds(Reader& reader) {
 EventWriter EventWriter::resume(Reader& reader) {
   auto last = read_bounds(reader).last;
   auto row = reader.row("SELECT max(at) FROM events WHERE seq >= ?", last / mark_block * mark_block);
-  return EventWriter(last, row->time(0));
+  EventWriter writer(last, row->time(0));
+  auto block = unfinished_block(last);
+  for (const auto& found : reader.rows(
+           "SELECT DISTINCT entity FROM events WHERE seq >= ? AND seq <= ? AND entity <> ''", block, last))
+    writer.known_blocks_.emplace(found.text(0), block / entity_block);
+  return writer;
 }
 
 std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
@@ -64,7 +72,7 @@ std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
   events.reserve(fresh.size());
   for (auto& event : fresh) {
     events.push_back(
-        {++last_, std::move(event.type), std::move(event.entity), tx.now(), to_text(event.data)});
+        {++last_, std::move(event.type), std::move(event.entity), tx.now(), json::serialize(event.data)});
     const auto& added = events.back();
     tx.exec("INSERT INTO events(seq, type, entity, at, data) VALUES(?, ?, ?, ?, ?)", added.seq, added.type,
             added.entity, added.at, added.data);
@@ -79,12 +87,12 @@ void EventWriter::mark(Tx& tx, const Event& event) {
   if ((event.seq + 1) % mark_block == 0)
     tx.exec("INSERT OR REPLACE INTO event_marks(block, latest) VALUES(?, ?)", event.seq / mark_block,
             latest_);
-  if (event.entity.empty()) return;
-  std::pair<std::string, int64_t> place(event.entity, event.seq / entity_block);
-  if (known_blocks_.contains(place)) return;
-  tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", place.first, place.second);
-  if (known_blocks_.size() >= 4096) known_blocks_.clear();
-  known_blocks_.insert(std::move(place));
+  if (!event.entity.empty()) known_blocks_.emplace(event.entity, event.seq / entity_block);
+  if ((event.seq + 1) % entity_block != 0) return;
+  // In order, at the end of the block: so a page of the index is written once for many entities.
+  for (const auto& [entity, block] : known_blocks_)
+    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", entity, block);
+  known_blocks_.clear();
 }
 
 EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, size_t limit) {
@@ -95,12 +103,11 @@ EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, 
     int64_t from = page.scanned + 1;
     int64_t to = last;
     if (!filter.entity.empty()) {
-      auto place = next_place(reader, filter.entity, from);
-      if (!place) {
+      from = next_place(reader, filter.entity, from, last);
+      if (from > last) {
         page.scanned = std::max(page.scanned, last);
         break;
       }
-      from = *place;
       to = std::min(last, (from / entity_block + 1) * entity_block - 1);
     }
     auto rows = reader.rows(

@@ -1,10 +1,13 @@
 #include "store/once.h"
 
+#include "store/reply_rows.h"
+
 namespace cru {
 
 Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
   if (once.key.empty()) return std::nullopt;
-  auto row = reader.row("SELECT text, input_hash FROM replies WHERE key = ? AND text IS NOT NULL", once.key);
+  auto row = reader.row("SELECT text, input_hash FROM replies WHERE " REPLY_OF_KEY " AND text IS NOT NULL",
+                        once.key);
   if (!row) return std::nullopt;
   if (row->text(1) != once.input_hash)
     return fail(Code::conflict, "this request id was already used with different input", "request_id",
@@ -16,11 +19,10 @@ Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
 
 void keep_reply(Tx& tx, const Once& once, const Done& done) {
   if (once.key.empty()) return;
-  // A little at a time: the first write after a busy day must not clear up all of it.
-  tx.exec("DELETE FROM replies WHERE key IN (SELECT key FROM replies WHERE at < ? LIMIT 100)",
-          tx.now() - std::chrono::hours(24));
-  tx.exec("INSERT OR REPLACE INTO replies(key, at, input_hash, text, failed) VALUES(?, ?, ?, ?, 0)", once.key,
-          tx.now(), once.input_hash, to_text(done.reply));
+  auto text = json::serialize(done.reply);
+  if (tx.exec("UPDATE replies SET at = ?2, input_hash = ?3, text = ?4, failed = 0 WHERE " REPLY_OF_KEY,
+              once.key, tx.now(), once.input_hash, text) == 0)
+    add_reply_row(tx, once.key, once.input_hash, text);
 }
 
 }  // namespace cru

@@ -4,8 +4,8 @@
 /// then resumes the callers: durable before acknowledged. `read` runs on a
 /// read-only connection beside it.
 ///
-/// A closure captures values only, calls rules and tables only, may be run again,
-/// and takes the time from `tx.now()`. A statement that fails ends the closure and
+/// A closure captures values only, calls rules and tables only, may be run again and
+/// is therefore const, and takes the time from `tx.now()`. A statement that fails ends the closure and
 /// the caller gets the error; an error that the closure returns rolls back what it
 /// wrote, and nothing else of its group.
 #include <functional>
@@ -50,6 +50,9 @@ class Store {
   }
 
   EventLog& events() { return *events_; }
+  /// Knows of each commit before anybody is told of it: whoever keeps something that was read asks here
+  /// whether it still holds.
+  const TableChanges& changes() const { return changes_; }
 
   /// A closure on its way: `run` on a store thread, then `finish` on the loop, where
   /// `error` replaces the closure's own answer (the commit failed).
@@ -65,12 +68,13 @@ class Store {
   virtual void submit_write(std::unique_ptr<Job<Tx>> job) = 0;
   virtual void submit_read(std::unique_ptr<Job<Reader>> job) = 0;
   std::unique_ptr<EventLog> events_;
+  TableChanges changes_;
 
  private:
   template <class R, class Access, class F>
   static std::unique_ptr<Job<Access>> make_job(F f, typename Completion<R>::Handle done) {
     struct ClosureJob final : Job<Access> {
-      F closure;
+      const F closure;
       typename Completion<R>::Handle done;
       std::optional<R> answer;
       ClosureJob(F f, typename Completion<R>::Handle d) : closure(std::move(f)), done(std::move(d)) {}

@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "store/tables.h"
 
 namespace cru {
 
@@ -82,6 +83,8 @@ class Reader {
   }
   /// The number of the last event this reader can see.
   virtual int64_t last_event() = 0;
+  /// The tables that it has read so far; all of them where that is not known.
+  virtual Tables tables() const { return Tables::all(); }
 
  protected:
   virtual std::vector<Row> query(std::string_view sql, std::vector<Value> args) = 0;

@@ -71,25 +71,30 @@ void WorkChanges::tell(const Work& dependent, const Work& ended, std::vector<Wor
   note(work);
 }
 
-void WorkChanges::settle(Work ended) {
-  std::vector<Work> todo{std::move(ended)};
+void WorkChanges::settle(const Work& ended) {
+  std::vector<Work> todo;
+  tell_dependents(ended, todo);
   while (!todo.empty()) {
     auto end = std::move(todo.back());
     todo.pop_back();
-    auto waiting = open_dependents(tx_, end.task_id, budget_ + 1);
-    bool all = static_cast<int64_t>(waiting.size()) <= budget_;
-    if (!all) waiting.pop_back();
-    for (const auto& id : waiting) {
-      --budget_;
-      close_dependency(tx_, id, end.task_id);
-      if (auto dependent = find_work(tx_, id); dependent && !is_closed(dependent->status))
-        tell(*dependent, end, todo);
-    }
-    if (all) continue;
-    // The rest is told in a transaction of its own: nobody waits behind ten thousand rows.
-    set_unsettled(tx_, end, true);
-    effects_.add({{}, {}, BootTime(0)});
+    tell_dependents(end, todo);
   }
+}
+
+void WorkChanges::tell_dependents(const Work& end, std::vector<Work>& more) {
+  auto waiting = open_dependents(tx_, end.task_id, budget_ + 1);
+  bool all = static_cast<int64_t>(waiting.size()) <= budget_;
+  if (!all) waiting.pop_back();
+  for (const auto& id : waiting) {
+    --budget_;
+    close_dependency(tx_, id, end.task_id);
+    if (auto dependent = find_work(tx_, id); dependent && !is_closed(dependent->status))
+      tell(*dependent, end, more);
+  }
+  if (all) return;
+  // The rest is told in a transaction of its own: nobody waits behind ten thousand rows.
+  set_unsettled(tx_, end, true);
+  effects_.add({{}, {}, BootTime(0)});
 }
 
 bool WorkChanges::expire(int64_t limit) {

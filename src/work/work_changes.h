@@ -32,7 +32,8 @@ class WorkChanges {
   bool expire(int64_t limit);
 
  private:
-  void settle(Work ended);
+  void settle(const Work& ended);
+  void tell_dependents(const Work& end, std::vector<Work>& more);
   void tell(const Work& dependent, const Work& ended, std::vector<Work>& more);
   void note(const Work& work);
   Tx& tx_;

@@ -20,6 +20,7 @@ constexpr const char* unknown_submitter =
     "verify "
     "command is not run: submit it again";
 constexpr std::string_view verifying_key = "verifying";  ///< marks a reply that is still to come
+constexpr std::string_view folder_key = "folder";  ///< marks that the commit of a folder is to be found first
 
 Done refusal(const std::string& task_id, std::string_view reason, std::string message, int status) {
   return {.reply = {{"success", false},
@@ -71,24 +72,24 @@ void record_outcome(WorkChanges& changes, Work& work, bool proved, std::string e
 struct Claimer {
   Who who;
   std::string root;
-  std::string changeset_id;  ///< empty: what was changed is noted already
-  std::string head_commit;
+  std::string changeset_id;                     ///< empty: what was changed is noted already
+  std::optional<std::string> head_commit = {};  ///< nothing: nobody has looked yet
 };
 
 /// What the session has edited by the time it says that it is done.
 void note_changes(Tx& tx, const Session& session, const Claimer& claimer) {
-  if (claimer.changeset_id.empty()) return;
+  if (claimer.changeset_id.empty() || !claimer.head_commit) return;
   auto files = files_of(tx, session);
   if (files.empty()) return;
-  add_changeset(tx, claimer.changeset_id, session.session_id, session.base_commit, claimer.head_commit,
+  add_changeset(tx, claimer.changeset_id, session.session_id, session.base_commit, *claimer.head_commit,
                 files);
 }
 
-/// Where a session works that has edited something; nothing if it has not.
-std::optional<std::string> edited_folder(Reader& reader, const Who& who) {
-  auto session = find_session(reader, who.session_id);
-  if (!session || files_of(reader, *session).empty()) return {};
-  return session->folder;
+/// Who has edited something completes its work at a commit, which git alone knows: the reply then names the
+/// folder to look at before anything is changed.
+std::optional<Done> ask_for_head(Reader& reader, const Session& session, const Claimer& claimer) {
+  if (claimer.head_commit || files_of(reader, session).empty()) return {};
+  return Done{.reply = {{folder_key, session.folder}}, .changed = false};
 }
 
 Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
@@ -167,20 +168,27 @@ json::object context_of(const Work& work) {
 
 }  // namespace
 
-Task<std::string> WorkQueue::Impl::head_of_claimer(Who who) {
-  auto folder = co_await store.read(
-      [who](Reader& reader) -> Result<std::optional<std::string>> { return edited_folder(reader, who); });
-  if (!folder || !*folder) co_return std::string();
-  co_return co_await sessions.head_of(**std::move(folder));
+template <class F>
+Task<Result<Done>> WorkQueue::Impl::change_at_head(Who who, bool is_success, F closure) {
+  Claimer claimer{who, options.root, uuid_from(random.bytes16())};
+  for (;;) {
+    auto done = co_await change(
+        who,
+        [claimer, is_success, closure](Tx& tx, WorkChanges& changes, const Session& session) -> Result<Done> {
+          if (is_success)
+            if (auto asked = ask_for_head(tx, session, claimer)) return *std::move(asked);
+          return closure(tx, changes, session, claimer);
+        });
+    if (!done || !done->reply.contains(folder_key)) co_return done;
+    claimer.head_commit = co_await sessions.head_of(std::string(text_or(done->reply, folder_key)));
+  }
 }
 
 Task<Result<Done>> WorkQueue::complete_all(Who who, std::vector<Completion> completions) {
-  auto& impl = *impl_;
-  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16()), {}};
-  if (std::ranges::any_of(completions, &Completion::success))
-    claimer.head_commit = co_await impl.head_of_claimer(who);
-  co_return co_await impl.change(
-      std::move(who), [claimer, completions](Tx& tx, WorkChanges& changes, const Session& session) {
+  bool is_success = std::ranges::any_of(completions, &Completion::success);
+  co_return co_await impl_->change_at_head(
+      std::move(who), is_success,
+      [completions](Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer) {
         return complete_items(tx, changes, session, claimer, completions);
       });
 }
@@ -188,17 +196,16 @@ Task<Result<Done>> WorkQueue::complete_all(Who who, std::vector<Completion> comp
 Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
   auto& impl = *impl_;
   auto task_id = completion.task_id;
-  Claimer claimer{who, impl.options.root, uuid_from(impl.random.bytes16()), {}};
-  if (completion.success) claimer.head_commit = co_await impl.head_of_claimer(who);
-  auto done = co_await impl.change(
-      std::move(who), [claimer, completion](Tx& tx, WorkChanges& changes, const Session& session) {
+  auto done = co_await impl.change_at_head(
+      who, completion.success,
+      [completion](Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer) {
         return complete_item(tx, changes, session, claimer, completion);
       });
   if (!done || !done->reply.contains(verifying_key)) co_return done;
   auto verifying = impl.take_up(task_id, false);
   while (!verifying->outcome)
     // It cannot say anything while it waits for this: that it still waits is its sign of life.
-    if (!co_await verifying->ended.wait(impl.options.sign_of_life)) co_await impl.sessions.seen(claimer.who);
+    if (!co_await verifying->ended.wait(impl.options.sign_of_life)) co_await impl.sessions.seen(who);
   co_return *verifying->outcome;
 }
 

@@ -67,8 +67,10 @@ struct WorkQueue::Impl {
   Task<void> expire_or_retry();
 
   // work_completing.cc
-  /// The commit that the claimer's folder is at, if it has edited anything; otherwise empty.
-  Task<std::string> head_of_claimer(Who who);
+  /// `closure(Tx&, WorkChanges&, const Session&, const Claimer&) -> Result<Done>` as in `change`. Where the
+  /// claimer has edited something and `is_success`, it knows the commit that the claimer's folder is at.
+  template <class F>
+  Task<Result<Done>> change_at_head(Who who, bool is_success, F closure);
   /// A verification under way and those who wait for it.
   struct Verifying {
     explicit Verifying(Loop& loop) : ended(loop) {}

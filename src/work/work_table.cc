@@ -34,6 +34,15 @@ CREATE TABLE work_dependencies(
 CREATE INDEX work_dependents ON work_dependencies(depends_on, is_open);
 CREATE TABLE work_open_count(count INTEGER NOT NULL);
 INSERT INTO work_open_count(count) VALUES(0);
+)"},
+                                        // What a session has done is found by when it was done: an entry for
+                                        // each session's place in an index is a page for each.
+                                        {"work", 2, R"(
+DROP INDEX work_of_session;
+CREATE INDEX work_of_session ON work_queue(claimed_by_session)
+  WHERE claimed_by_session IS NOT NULL AND completed_at IS NULL;
+DROP INDEX work_closed;
+CREATE INDEX work_closed ON work_queue(completed_at, claimed_by_session) WHERE completed_at IS NOT NULL;
 )"}};
 
 #define WORK_STATE_COLUMNS                                                                                \
@@ -246,9 +255,11 @@ std::vector<Work> verifying_work(Reader& reader) {
 }
 
 std::vector<Work> claimed_work(Reader& reader, std::string_view session_id) {
-  return to_works(reader, reader.rows("SELECT " WORK_COLUMNS
-                                      " FROM work_queue WHERE claimed_by_session = ? AND status = 'claimed'",
-                                      session_id));
+  return to_works(reader,
+                  reader.rows("SELECT " WORK_COLUMNS
+                              " FROM work_queue WHERE claimed_by_session = ? AND completed_at IS NULL AND "
+                              "status = 'claimed'",
+                              session_id));
 }
 
 std::map<std::string, int64_t> count_work_by_status(Reader& reader) {
@@ -359,22 +370,31 @@ void renew_leases(Tx& tx, std::string_view session_id, const Moment& now) {
       "UPDATE work_queue SET lease_wall = ?1 + lease_length, lease_boot_id = ?2, lease_boot = ?3 + "
       "lease_length, "
       "due = min(?3 + lease_length, coalesce(deadline_boot, ?3 + lease_length)) "
-      "WHERE claimed_by_session = ?4 AND status = 'claimed' "
+      "WHERE claimed_by_session = ?4 AND completed_at IS NULL AND status = 'claimed' "
       "AND (lease_boot < ?3 + lease_length - 1000 OR lease_boot_id <> ?2)",
       tx.now(), now.boot_id, now.boot.count(), session_id);
 }
 
 WorkOfSession work_of(Reader& reader, std::string_view session_id) {
-  WorkOfSession work;
-  for (const auto& row :
-       reader.rows("SELECT status, task_type, substr(description, 1, 200), task_id FROM work_queue WHERE "
-                   "claimed_by_session = ? AND status IN ('completed', 'claimed', 'running') ORDER BY number "
-                   "LIMIT 500",
-                   session_id)) {
-    auto line = fmt::format("{}: {} ({})", row.text(1), row.text(2), row.text(3));
-    (row.text(0) == "completed" ? work.completed : work.open).push_back(std::move(line));
-  }
-  return work;
+#define WORK_LINE "SELECT task_type, substr(description, 1, 200), task_id FROM work_queue "
+  auto lines = [](const std::vector<Row>& rows) {
+    std::vector<std::string> out;
+    for (const auto& row : rows)
+      out.push_back(fmt::format("{}: {} ({})", row.text(0), row.text(1), row.text(2)));
+    return out;
+  };
+  // Left to itself SQLite goes through all work that there is, which is in the order of `number` already.
+  return {
+      .completed =
+          lines(reader.rows(WORK_LINE "INDEXED BY work_closed WHERE completed_at >= (SELECT started_at "
+                                      "FROM agent_sessions WHERE session_id = ?1) AND claimed_by_session = "
+                                      "?1 AND status = 'completed' ORDER BY number LIMIT 500",
+                            session_id)),
+      .open =
+          lines(reader.rows(WORK_LINE "WHERE claimed_by_session = ? AND completed_at IS NULL AND status IN "
+                                      "('claimed', 'running') ORDER BY number LIMIT 500",
+                            session_id))};
+#undef WORK_LINE
 }
 
 void rebase_deadlines(Tx& tx, const Moment& now) {

@@ -23,12 +23,12 @@ struct Daemon : CrewDaemon {
   autonomy::AgentRuntime live;
   api::Api api;
 
-  Daemon(SimLoop& loop, SimClock& clock, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
+  Daemon(SimLoop& loop, SimWorld& world, SimRandom& random, std::unique_ptr<SimStore> opened,
          const std::string& root, std::map<std::string, int>& made)
       : CrewDaemon(loop, world, random, std::move(opened), root, made, 3),
         live(loop, *store, random, registry, minds, {}),
         api(*store) {
-    api::bind_runs(api, *store, runs, clock);
+    api::bind_runs(api, loop, *store, runs);
     api::bind_chats(api, crew);
     api::bind_live(api, live);
   }
@@ -64,8 +64,8 @@ class World final : public CrashingWorld<Daemon> {
     requests_.push_back({.operation = std::move(operation), .number = number, .input = std::move(input)});
   }
   std::unique_ptr<Daemon> make_daemon() override {
-    return std::make_unique<Daemon>(loop_, clock_, world_, random_,
-                                    disk_.open_store(daemon::all_migrations()), root_.path(), made_);
+    return std::make_unique<Daemon>(loop_, world_, random_, disk_.open_store(daemon::all_migrations()),
+                                    root_.path(), made_);
   }
   Task<Result<>> recover() override {
     auto recovered = co_await daemon_->runs.recover();

@@ -64,6 +64,7 @@ class SimStore final : public Store {
     if (committer_->has_failed_commit()) overwrite_soon();
     // Durable now; a crash before this timer loses the acknowledgement and nothing else.
     later(random_.delay(2), [this, jobs, outcome] {
+      changes_.note(outcome->changed);
       events_->announce(std::move(outcome->events));
       for (size_t i = 0; i < jobs->size(); ++i)
         (*jobs)[i]->finish(outcome->errors[i] ? &*outcome->errors[i] : nullptr);

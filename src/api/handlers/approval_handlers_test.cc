@@ -59,10 +59,15 @@ class ApprovalHandlersTest : public StoreFixture {
     if (!reply) return error_reply(*row, reply.error());
     return parse_json(reply->text())->as_object();
   }
-  /// As a daemon that is killed before it has stored the reply.
+  /// As a daemon that is killed before it has stored the reply: what is kept with the change has its own
+  /// time, and the claim an earlier one.
   void lose_replies(bool is_losing) {
     ASSERT_TRUE(write([is_losing](Tx& tx) -> Result<int> {
-      tx.exec(is_losing ? "CREATE TRIGGER lost BEFORE UPDATE ON replies BEGIN SELECT RAISE(IGNORE); END"
+      tx.exec(is_losing ? "CREATE TRIGGER claimed AFTER INSERT ON replies BEGIN "
+                          "UPDATE replies SET at = at - 1 WHERE seq = new.seq; END"
+                        : "DROP TRIGGER claimed");
+      tx.exec(is_losing ? "CREATE TRIGGER lost BEFORE UPDATE OF text ON replies WHEN new.at = old.at "
+                          "BEGIN SELECT RAISE(IGNORE); END"
                         : "DROP TRIGGER lost");
       return 0;
     }));

@@ -7,9 +7,10 @@ namespace cru::api {
 namespace {
 
 /// State and the number of the last event from one read transaction: a cursor that misses nothing.
-Task<Result<Reply>> get_state(Store& store, const runs::Runs& runs, Time now, Call call) {
-  auto state = co_await store.read([now, call](Reader& reader) -> Result<json::object> {
-    auto agents = runs_to_json(reader, runs::list(reader, {.status = {}, .before = {}, .limit = 1000}), now);
+Task<Result<Reply>> get_state(Store& store, RunFacts facts, Call call) {
+  auto state = co_await store.read([facts, call](Reader& reader) -> Result<json::object> {
+    auto all = runs::list(reader, {.status = {}, .before = {}, .limit = 1000});
+    auto agents = tell_runs(reader, all, facts).records;
     json::array questions;
     for (const auto& question : inbox::list(reader, "", true))
       if (may_read(call, question)) questions.push_back(inbox::to_json(question));
@@ -19,7 +20,6 @@ Task<Result<Reply>> get_state(Store& store, const runs::Runs& runs, Time now, Ca
                         {"troubles", json::value_from(troubles())}};
   });
   if (!state) co_return fail(std::move(state.error()));
-  add_waiting(state->at("agents").as_array(), runs);
   co_return Reply(*std::move(state));
 }
 
@@ -51,7 +51,7 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
                     {"troubles", json::value_from(troubles())}});
   });
   api.bind("get_state", [&store, &runs, &clock](const Call& call, const json::object&) {
-    return get_state(store, runs, clock.wall(), call);
+    return get_state(store, run_facts(runs, clock), call);
   });
   api.bind("shutdown", [facts](const Call&, const json::object&) {
     facts.shut_down();

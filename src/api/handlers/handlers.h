@@ -29,7 +29,7 @@ void bind_daemon(Api& api, Store& store, runs::Keeper& keeper, const runs::Runs&
                  DaemonFacts facts);
 /// The member that calls; empty: none that is known.
 using FindCaller = std::function<Task<std::string>(const Call& call)>;
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller = {},
+void bind_runs(Api& api, Loop& loop, Store& store, runs::Runs& runs, FindCaller find_caller = {},
                budgets::Budgets* budgets = nullptr);
 /// `teams`: the names of those that there are.
 void bind_budgets(Api& api, Store& store, Clock& clock, budgets::Budgets& budgets,
@@ -58,11 +58,19 @@ Task<Result<>> add_askers(Store& store, json::array& rows);
 /// Adds to questions the chat that they are asked in, as `chat_id` (null: in none).
 Task<Result<>> add_chats(Store& store, json::array& questions);
 
-/// Runs' records as the wire knows them, with the command as one line and how many questions wait.
-json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now);
-/// Says of the runs that wait for disk space that they do. Not in a read: what waits is known to the room,
-/// not to the store.
-void add_waiting(json::array& records, const runs::Runs& runs);
-json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge);
+/// What runs' records tell beside what is in the store. Taken before the read, on the loop.
+struct RunFacts {
+  Time now;
+  bool is_keeper_lost = false;
+  std::map<std::string, std::string> waiting = {};  ///< runs that wait for disk space, and for what
+};
+RunFacts run_facts(const runs::Runs& runs, Clock& clock);
+/// Runs' records as the wire knows them, with the command as one line and how many questions wait. `until` is
+/// when a record changes by itself.
+struct RunRecords {
+  json::array records = {};
+  Time until = Time::max();
+};
+RunRecords tell_runs(Reader& reader, const std::vector<runs::Run>& found, const RunFacts& facts);
 
 }  // namespace cru::api

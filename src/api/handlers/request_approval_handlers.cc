@@ -73,11 +73,11 @@ Task<Result<Approval>> ask_for_approval(ApprovalRooms rooms, Who who, Request re
   request.agent = who.agent_id;
   request.chain = {"user", who.agent_id};
   if (!who.owner.empty()) {
-    auto named =
-        co_await rooms.store.read([request, owner = who.owner](Reader& reader) mutable -> Result<Request> {
-          crew::name_asker(reader, owner, request);
-          return std::move(request);
-        });
+    auto named = co_await rooms.store.read([request, owner = who.owner](Reader& reader) -> Result<Request> {
+      auto asked = request;
+      crew::name_asker(reader, owner, asked);
+      return asked;
+    });
     if (!named) co_return fail(std::move(named.error()));
     request = *std::move(named);
   }

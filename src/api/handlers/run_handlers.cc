@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/handlers/handlers.h"
+#include "api/kept_replies.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
 #include "minds/work_records.h"
@@ -33,44 +34,63 @@ struct RunRooms {
   runs::Runs& runs;
   Clock& clock;
   budgets::Budgets* budgets = nullptr;
+  std::shared_ptr<KeptReplies> kept = {};
 };
 
-void add_waiting_to(json::object& record, const std::map<std::string, std::string>& waiting) {
-  auto found = waiting.find(text(record, "task_id"));
-  bool waits = found != waiting.end() && record.at("ended_at").is_null();
-  // What a run waits for that is over was found with its record.
-  if (waits || !record.contains("waits_for"))
-    record["waits_for"] = waits ? json::value(found->second) : json::value(nullptr);
-  if (waits) record["badge_evidence"] = "waits: " + found->second;
+json::object run_to_json(Reader& reader, const runs::Run& run, int64_t pending_questions,
+                         const members::Badge& badge, const RunFacts& facts) {
+  auto record = runs::to_json(run);
+  if (runs::is_active(run.status) && facts.is_keeper_lost) record["status"] = "unknown";
+  std::string command;
+  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
+  record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
+  record["pending_questions"] = pending_questions;
+  record["spent"] = json_or_null(roster::describe_spent(run.report.tokens.value_or(0), run.report.cost_usd));
+  record["badge"] = members::name(badge.word);
+  record["badge_since"] = to_rfc3339(badge.since);
+  record["badge_evidence"] = json_or_null(badge.evidence);
+  auto waits = facts.waiting.find(run.task_id);
+  if (waits != facts.waiting.end() && !run.ended_at) {
+    record["waits_for"] = waits->second;
+    record["badge_evidence"] = "waits: " + waits->second;
+  } else {
+    record["waits_for"] = json_or_null(roster::parked_for(reader, run));
+  }
+  return record;
 }
 
 Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   if (!run) co_return fail(std::move(run.error()));
   auto record = co_await rooms.store.read(
-      [run = *run, now = rooms.clock.wall()](Reader& reader) -> Result<json::object> {
-        auto badge = roster::badge_of(reader, run, roster::list_asked(reader), now);
-        auto told = run_to_json(run, inbox::count_pending(reader, run.task_id), badge);
-        if (auto parked = roster::parked_for(reader, run); !parked.empty()) told["waits_for"] = parked;
-        return told;
+      [run = *run, facts = run_facts(rooms.runs, rooms.clock)](Reader& reader) -> Result<json::object> {
+        auto badge = roster::badge_of(reader, run, roster::list_asked(reader), facts.now);
+        return run_to_json(reader, run, inbox::count_pending(reader, run.task_id), badge, facts);
       });
   if (!record) co_return fail(std::move(record.error()));
-  add_waiting_to(*record, rooms.runs.waiting());
   co_return Reply(*std::move(record));
 }
 
-Task<Result<Reply>> list_runs(RunRooms rooms, runs::ListQuery query) {
-  auto now = rooms.clock.wall();
-  auto listed = co_await rooms.store.read([query, now](Reader& reader) -> Result<json::object> {
+/// Everything that the list depends on beside the store and the time.
+std::string question_of(const runs::ListQuery& query, const RunFacts& facts) {
+  auto text = fmt::format("{}\n{}\n{}\n{}", query.status, query.before, query.limit, facts.is_keeper_lost);
+  for (const auto& [id, why] : facts.waiting) text += fmt::format("\n{}\n{}", id, why);
+  return text;
+}
+
+Task<Result<Reply>> list_runs(RunRooms rooms, const Call& call, runs::ListQuery query) {
+  auto facts = run_facts(rooms.runs, rooms.clock);
+  auto question = question_of(query, facts);
+  auto make = [query, facts = std::move(facts)](Reader& reader) -> Result<KeptReplies::Made> {
     auto one_more = query;
     ++one_more.limit;  // tells whether there are more
     auto found = runs::list(reader, one_more);
     bool more = static_cast<int64_t>(found.size()) > query.limit;
     if (more) found.resize(static_cast<size_t>(query.limit));
-    return json::object{{"agents", runs_to_json(reader, found, now)}, {"more", more}};
-  });
-  if (!listed) co_return fail(std::move(listed.error()));
-  add_waiting(listed->at("agents").as_array(), rooms.runs);
-  co_return Reply(*std::move(listed));
+    auto told = tell_runs(reader, found, facts);
+    return KeptReplies::Made{to_text(json::object{{"agents", std::move(told.records)}, {"more", more}}),
+                             told.until};
+  };
+  return rooms.kept->read(call, "list_runs", std::move(question), std::move(make));
 }
 
 Task<Result<Reply>> get_run(RunRooms rooms, std::string id, Duration wait) {
@@ -301,46 +321,31 @@ Task<Result<Reply>> resize_run(runs::Runs& runs, std::string id, int64_t rows, i
 
 }  // namespace
 
-void add_waiting(json::array& records, const runs::Runs& runs) {
-  auto waiting = runs.waiting();
-  for (auto& record : records) add_waiting_to(record.as_object(), waiting);
+RunFacts run_facts(const runs::Runs& runs, Clock& clock) {
+  return {clock.wall(), has_trouble(runs::keeper_trouble), runs.waiting()};
 }
 
-json::object run_to_json(const runs::Run& run, int64_t pending_questions, const members::Badge& badge) {
-  auto record = runs::to_json(run);
-  if (runs::is_active(run.status) && has_trouble(runs::keeper_trouble)) record["status"] = "unknown";
-  std::string command;
-  for (const auto& word : run.argv) command += (command.empty() ? "" : " ") + word;
-  record["command"] = run.task.empty() ? command : run.backend + ": " + run.task;
-  record["pending_questions"] = pending_questions;
-  record["spent"] = json_or_null(roster::describe_spent(run.report.tokens.value_or(0), run.report.cost_usd));
-  record["badge"] = members::name(badge.word);
-  record["badge_since"] = to_rfc3339(badge.since);
-  record["badge_evidence"] = json_or_null(badge.evidence);
-  return record;
-}
-
-json::array runs_to_json(Reader& reader, const std::vector<runs::Run>& found, Time now) {
+RunRecords tell_runs(Reader& reader, const std::vector<runs::Run>& found, const RunFacts& facts) {
   std::map<std::string, int64_t> pending;
   for (const auto& question : inbox::list(reader, "", true)) ++pending[question.task_id];
   auto asked = roster::list_asked(reader);
-  json::array records;
+  RunRecords told;
   for (const auto& run : found) {
     auto waiting = pending.find(run.task_id);
-    auto record = run_to_json(run, waiting == pending.end() ? 0 : waiting->second,
-                              roster::badge_of(reader, run, asked, now));
-    if (auto parked = roster::parked_for(reader, run); !parked.empty()) record["waits_for"] = parked;
-    records.push_back(std::move(record));
+    auto badge = roster::badge_of(reader, run, asked, facts.now);
+    told.until = std::min(told.until, badge.until);
+    told.records.push_back(
+        run_to_json(reader, run, waiting == pending.end() ? 0 : waiting->second, badge, facts));
   }
-  return records;
+  return told;
 }
 
-void bind_runs(Api& api, Store& store, runs::Runs& runs, Clock& clock, FindCaller find_caller,
+void bind_runs(Api& api, Loop& loop, Store& store, runs::Runs& runs, FindCaller find_caller,
                budgets::Budgets* budgets) {
-  RunRooms rooms{store, runs, clock, budgets};
-  api.bind("list_runs", [rooms](const Call&, const json::object& in) {
+  RunRooms rooms{store, runs, loop.clock(), budgets, std::make_shared<KeptReplies>(loop, store)};
+  api.bind("list_runs", [rooms](const Call& call, const json::object& in) {
     return list_runs(
-        rooms,
+        rooms, call,
         {.status = text(in, "status"), .before = text(in, "before"), .limit = int_or(in, "limit", 100)});
   });
   api.bind("get_run", [rooms](const Call&, const json::object& in) {

@@ -17,6 +17,7 @@ namespace {
 
 constexpr size_t max_line_bytes = max_message_bytes + 64;
 constexpr size_t one_read = 64u << 10;
+constexpr int lines_a_turn = 16;
 constexpr Duration accept_pause = 200ms;
 constexpr std::string_view control_prefix = R"({"cru_mcp")";
 /// More than is allowed, so that what is too long is refused by name further on and not passed over here.
@@ -154,18 +155,21 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
 
   void read_some() {
     auto old = in_.size();
-    in_.resize(old + one_read);
-    auto received = receive_now(fd_, std::span(in_).subspan(old));
-    in_.resize(old + received.bytes);
+    Transfer received;
+    in_.resize_and_overwrite(old + one_read, [&](char* bytes, size_t) {
+      received = receive_now(fd_, std::span(bytes + old, one_read));
+      return old + received.bytes;
+    });
     if (received.outcome == Transfer::ended || received.outcome == Transfer::broken) return leave();
     pump();
   }
 
-  /// Takes the lines that are here, as far as the limits let it.
+  /// Takes the lines that are here, as far as the limits let it. Only a few at a time: others wait for their
+  /// turn, and the first answers leave, and lead to more questions, while the last are still worked at.
   void pump() {
     auto self = shared_from_this();
     pumping_ = true;
-    while (!gone_ && !is_paused()) {
+    for (int taken = 0; taken < lines_a_turn && !gone_ && !is_paused(); ++taken) {
       auto end = in_.find('\n', looked_);
       if (end == std::string::npos) {
         looked_ = in_.size();
@@ -186,6 +190,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     }
     flush();
     if (gone_ || is_paused()) return;
+    if (in_.find('\n', looked_) != std::string::npos) return pump_later();
     if (in_.size() - begin_ > max_line_bytes) return leave();
     arm_read();
   }
@@ -233,13 +238,16 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
     if (gone_) return;
     out_ += message;
     out_ += '\n';
-    if (flush_posted_ || pumping_) return;
-    // Answers of one commit leave in one write.
-    flush_posted_ = true;
+    if (pumping_) return;
+    pump_later();  // answers of one commit leave in one write
+  }
+
+  void pump_later() {
+    if (std::exchange(pump_posted_, true)) return;
     loop().post([weak = weak_from_this()] {
       auto self = weak.lock();
       if (!self || self->gone_) return;
-      self->flush_posted_ = false;
+      self->pump_posted_ = false;
       self->pump();
     });
   }
@@ -294,7 +302,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   std::string out_;
   size_t sent_ = 0;
   Loop::TimerId timer_ = 0;  ///< for the hello, later for a client that does not read
-  bool read_armed_ = false, write_armed_ = false, flush_posted_ = false;
+  bool read_armed_ = false, write_armed_ = false, pump_posted_ = false;
   bool pumping_ = false;  ///< whoever pumps flushes
   bool waiting_ = false;  ///< for who it is, or for its session's end
   bool closing_ = false, gone_ = false;

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cstdio>
+#include <span>
 
 #include "base/id.h"
 #include "edges/client/client.h"
@@ -257,11 +258,14 @@ class Proxy {
   }
 
   void read_daemon() {
-    std::array<char, 64u << 10> bytes;
-    auto received = receive_now(socket_, bytes);
+    auto had = from_daemon_.size();
+    Transfer received;
+    from_daemon_.resize_and_overwrite(had + bytes_a_read, [&](char* bytes, size_t) {
+      received = receive_now(socket_, std::span(bytes + had, bytes_a_read));
+      return had + received.bytes;
+    });
     if (received.outcome == Transfer::later) return;
     if (received.outcome != Transfer::some) return lose_daemon();
-    from_daemon_.append(bytes.data(), received.bytes);
     size_t begin = 0;
     for (size_t end; (end = from_daemon_.find('\n', begin)) != std::string::npos; begin = end + 1)
       take_daemon_line(std::string_view(from_daemon_).substr(begin, end - begin));
@@ -290,7 +294,8 @@ class Proxy {
   void take_control(std::string_view word) {
     if (word == "welcome") {
       daemon_by_.reset();
-      was_connected_ = true;
+      // From here on lines are copied, for hours: what finding the daemon has needed is not needed again.
+      if (!std::exchange(was_connected_, true)) release_startup_memory();
     } else if (word == "stopping") {  // on purpose: what it still answers is taken, its end follows
       is_stopping_ = true;
       daemon_by_ = now() + welcome_time;

@@ -1,6 +1,6 @@
 #include "edges/mcp/stream.h"
 
-#include <array>
+#include <span>
 
 #include "edges/mcp/server.h"
 #include "platform/files/transfer.h"
@@ -9,11 +9,10 @@ namespace cru::mcp {
 
 bool HostInput::read(const std::function<void(std::string_view line)>& take,
                      const std::function<void()>& too_long) {
-  std::array<char, 64u << 10> bytes;
-  auto read = read_now(fd_, bytes);
+  auto read = read_now(fd_, std::span(bytes_.get(), bytes_a_read));
   if (read.outcome == Transfer::later) return true;
   if (read.outcome == Transfer::broken) return false;
-  std::string_view got(bytes.data(), read.bytes);
+  std::string_view got(bytes_.get(), read.bytes);
   if (got.empty()) {
     // A last line without its end is a line too.
     if (!skipping_ && !rest_.empty()) take(std::exchange(rest_, {}));

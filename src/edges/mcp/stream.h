@@ -3,12 +3,15 @@
 /// descriptors behave for others who hold them.
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <string_view>
 
 #include "platform/files/fd.h"
 
 namespace cru::mcp {
+
+inline constexpr size_t bytes_a_read = 64u << 10;
 
 class HostInput {
  public:
@@ -19,6 +22,8 @@ class HostInput {
 
  private:
   const int fd_;
+  /// Not an array on the stack, which would be filled with zeros at each read.
+  std::unique_ptr<char[]> bytes_ = std::make_unique_for_overwrite<char[]>(bytes_a_read);
   std::string rest_;
   bool skipping_ = false;
 };

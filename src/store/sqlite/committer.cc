@@ -219,6 +219,7 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
   if (auto there = stay_where_it_was(); !there) return fail_all(there.error());
   try {
     GroupOutcome outcome;
+    (void)connection_->take_written();
     connection_->execute("BEGIN IMMEDIATE");
     WriteTx tx(*connection_, now);
     // Most groups have nothing to undo, and savepoints cost an eighth of the time. Where one has, the whole
@@ -235,6 +236,7 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     has_failed_commit_ = true;  // until COMMIT returns
     connection_->execute("COMMIT");
     has_failed_commit_ = false;
+    outcome.changed = connection_->take_written();
     // Removed meanwhile? Then what was just committed is in a file without a name. It is done all the same:
     // it is copied with the rest, and whoever repeated it would have it twice.
     if (auto there = stay_where_it_was(); !there) {
@@ -270,6 +272,7 @@ void Committer::checkpoint() {
 
 std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {
   try {
+    (void)connection_.take_read();
     connection_.execute("BEGIN");
     job.run(*this);
     connection_.execute("COMMIT");

@@ -18,6 +18,7 @@ using WriteJob = std::unique_ptr<Store::Job<Tx>>;
 struct GroupOutcome {
   std::vector<Event> events;                 ///< committed, in order
   std::vector<std::optional<Error>> errors;  ///< one for each job
+  Tables changed = Tables::all();            ///< what may be different now
 };
 
 class Committer {
@@ -78,6 +79,7 @@ class ReadAccess final : public Reader {
  public:
   explicit ReadAccess(Connection& connection) : connection_(connection) {}
   int64_t last_event() override { return read_bounds(*this).last; }
+  Tables tables() const override { return connection_.read(); }
   /// Runs a job inside a read transaction.
   std::optional<Error> run(Store::Job<Reader>& job);
 

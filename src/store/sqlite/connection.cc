@@ -3,7 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <mutex>
 
+#include "platform/files/cached_reading.h"
 #include "platform/files/file_status.h"
 
 namespace cru::sqlite {
@@ -18,6 +20,15 @@ Error to_error(int code, const char* message) {
 }
 
 namespace {
+
+/// fnv1a(TEXT) in SQL: a number by which texts are found.
+void hash_text(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
+  const auto* bytes = sqlite3_value_text(values[0]);
+  auto size = static_cast<size_t>(sqlite3_value_bytes(values[0]));
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
+  sqlite3_result_int64(context, static_cast<sqlite3_int64>(hash));
+}
 
 /// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.
 constexpr sqlite3_int64 max_piece = 64 << 10;
@@ -37,9 +48,24 @@ int rewrite(sqlite3_file* file) {
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
 
+/// SQLite reads files by our function, which on the loop's thread waits for no disk.
+void read_by_offset() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    if (auto* files = sqlite3_vfs_find(nullptr))
+      files->xSetSystemCall(files, "pread64", reinterpret_cast<sqlite3_syscall_ptr>(&read_at_offset));
+  });
+}
+
+constexpr int steps_a_look = 256, steps_a_statement = 32;
+
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
+  // Before SQLite's first call: nobody asks how much memory it uses, and to count it takes a lock for each
+  // piece.
+  [[maybe_unused]] static const int counts_no_memory = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  read_by_offset();
   sqlite3* handle = nullptr;
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
@@ -48,6 +74,8 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
   std::unique_ptr<Connection> connection(new Connection(handle));
   if (code != SQLITE_OK) return fail(to_error(code, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code)));
   sqlite3_extended_result_codes(handle, 1);
+  sqlite3_create_function_v2(handle, "fnv1a", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, hash_text,
+                             nullptr, nullptr, nullptr);
   sqlite3_busy_timeout(handle, 2000);
   try {
     if (options.mode == Mode::exclusive) connection->script("PRAGMA locking_mode=EXCLUSIVE");
@@ -102,6 +130,68 @@ void Connection::make_wal_durable() {
   set_checkpoint_on_close(true);
 }
 
+void Connection::be_brief() {
+  is_brief_ = true;
+  sqlite3_busy_timeout(handle_, 0);
+  sqlite3_progress_handler(
+      handle_, steps_a_look,
+      [](void* self) { return (static_cast<Connection*>(self)->steps_left_ -= steps_a_look) < 0 ? 1 : 0; },
+      this);
+}
+
+/// By the trees that the statement's program opens, those of its triggers and foreign keys included. (The
+/// compiler's authorizer will not do: it is not asked about the columns of a join with USING.)
+void Connection::find_tables(std::string_view sql, Statement& statement) {
+  statement.reads = statement.writes = Tables::all();  // until it is known better
+  sqlite3_stmt* made = nullptr;
+  auto explaining = fmt::format("EXPLAIN {}", sql);
+  int code =
+      sqlite3_prepare_v2(handle_, explaining.data(), static_cast<int>(explaining.size()), &made, nullptr);
+  std::unique_ptr<sqlite3_stmt, Finalizer> explained(made);
+  if (code != SQLITE_OK) return;
+  Tables reads, writes;
+  while ((code = sqlite3_step(made)) == SQLITE_ROW) {
+    const auto* word = reinterpret_cast<const char*>(sqlite3_column_text(made, 1));
+    std::string_view opcode = word ? word : "";
+    bool opens = opcode == "OpenRead" || opcode == "OpenWrite" || opcode == "ReopenIdx";
+    bool empties = opcode == "Clear";
+    // A virtual table may read and write anything, and so may what changes the schema.
+    if (opcode == "VOpen" || opcode == "VUpdate" || opcode == "ParseSchema" || opcode == "Destroy") return;
+    if (!opens && !empties) continue;
+    constexpr int place_is_computed = 0x10;
+    bool is_computed = opens && (sqlite3_column_int(made, 6) & place_is_computed) != 0;
+    bool is_temporary = sqlite3_column_int(made, empties ? 3 : 4) != 0;
+    if (is_computed || is_temporary) return;
+    const auto* table = table_at(sqlite3_column_int(made, empties ? 2 : 3));
+    if (!table) return;
+    reads.add(*table);
+    if (opcode == "OpenWrite" || empties) writes.add(*table);
+  }
+  if (code != SQLITE_DONE) return;
+  statement.reads = reads;
+  statement.writes = writes;
+}
+
+/// Whose tree has its root at this page: the table itself, or one of its indexes. Null if nobody's.
+const std::string* Connection::table_at(int page) {
+  if (page == 1) {
+    static const std::string schema = "sqlite_schema";
+    return &schema;
+  }
+  if (!roots_.contains(page)) {
+    sqlite3_stmt* made = nullptr;
+    sqlite3_prepare_v2(handle_, "SELECT rootpage, tbl_name FROM sqlite_schema WHERE rootpage > 0", -1, &made,
+                       nullptr);
+    std::unique_ptr<sqlite3_stmt, Finalizer> listing(made);
+    roots_.clear();
+    while (made && sqlite3_step(made) == SQLITE_ROW)
+      if (const auto* name = reinterpret_cast<const char*>(sqlite3_column_text(made, 1)))
+        roots_[sqlite3_column_int(made, 0)] = name;
+  }
+  auto found = roots_.find(page);
+  return found == roots_.end() ? nullptr : &found->second;
+}
+
 void Connection::set_checkpoint_on_close(bool allowed) {
   sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, allowed ? 0 : 1, nullptr);
 }
@@ -114,15 +204,20 @@ Connection::~Connection() {
 void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
 
 Connection::Prepared Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
+  if (is_brief_ && (steps_left_ -= steps_a_statement) < 0) throw_failure(SQLITE_INTERRUPT);
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* made = nullptr;
     int code = sqlite3_prepare_v3(handle_, sql.data(), static_cast<int>(sql.size()),
                                   SQLITE_PREPARE_PERSISTENT, &made, nullptr);
     if (code != SQLITE_OK) throw_failure(code);
-    found = statements_.emplace(sql, made).first;
+    Statement statement{.compiled{made}, .reads = {}, .writes = {}};
+    find_tables(sql, statement);
+    found = statements_.emplace(sql, std::move(statement)).first;
   }
-  auto* raw = found->second.get();
+  read_ |= found->second.reads;
+  written_ |= found->second.writes;
+  auto* raw = found->second.compiled.get();
   sqlite3_reset(raw);
   CRU_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(args.size()));
   for (size_t i = 0; i < args.size(); ++i) {
@@ -189,6 +284,7 @@ int64_t Connection::execute(std::string_view sql, const std::vector<Value>& args
 }
 
 void Connection::script(std::string_view sql) {
+  roots_.clear();  // it may change the schema
   int code = sqlite3_exec(handle_, std::string(sql).c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw_failure(code);
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "store/tx.h"
@@ -36,6 +37,14 @@ class Connection {
   int64_t execute(std::string_view sql, const std::vector<Value>& args = {});
   /// Several statements, without arguments: schema.
   void script(std::string_view sql);
+  /// The tables that were read, or may have been changed, since this was last asked.
+  Tables take_read() { return std::exchange(read_, {}); }
+  const Tables& read() const { return read_; }
+  Tables take_written() { return std::exchange(written_, {}); }
+  /// From now on a statement fails rather than wait for a lock, or take more steps than were given.
+  void be_brief();
+  void give_steps(int64_t steps) { steps_left_ = steps; }
+  bool is_out_of_steps() const { return steps_left_ < 0; }
   /// Rows that this connection has changed since it was opened.
   int64_t total_changes() const { return sqlite3_total_changes64(handle_); }
   /// Ends a transaction that a failure has left open, if there is one.
@@ -59,7 +68,10 @@ class Connection {
   struct Finalizer {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
-  using Statement = std::unique_ptr<sqlite3_stmt, Finalizer>;
+  struct Statement {
+    std::unique_ptr<sqlite3_stmt, Finalizer> compiled;
+    Tables reads, writes;
+  };
   /// Finds by string_view, so that looking a statement up makes no string.
   struct TextHash {
     using is_transparent = void;
@@ -67,6 +79,8 @@ class Connection {
   };
   void make_wal_durable();
   void set_checkpoint_on_close(bool allowed);
+  void find_tables(std::string_view sql, Statement& statement);
+  const std::string* table_at(int page);
   struct Prepared {
     sqlite3_stmt* statement;
     const std::string& sql;  ///< as long as the connection lives
@@ -76,6 +90,10 @@ class Connection {
 
   sqlite3* handle_;
   std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
+  std::unordered_map<int, std::string> roots_;  ///< tables by the first pages of their trees
+  bool is_brief_ = false;
+  int64_t steps_left_ = 0;
+  Tables read_, written_;
   int wal_pages_ = 0;
   void note_size();
   std::string file_, wal_file_;  ///< empty on a file system of its own

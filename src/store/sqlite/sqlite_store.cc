@@ -4,14 +4,21 @@ namespace cru::sqlite {
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::string& path,
                                                        std::span<const Migration> migrations,
-                                                       std::function<Result<>()> keep_folder) {
+                                                       std::function<Result<>()> keep_folder,
+                                                       std::function<void()> when_quiet) {
   auto committer = Committer::open({.path = path}, migrations, std::move(keep_folder));
   if (!committer) return fail(committer.error());
-  return std::unique_ptr<SqliteStore>(new SqliteStore(loop, path, std::move(*committer)));
+  return std::unique_ptr<SqliteStore>(
+      new SqliteStore(loop, path, std::move(*committer), std::move(when_quiet)));
 }
 
-SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer)
-    : loop_(loop), path_(std::move(path)), committer_(std::move(committer)), readers_(loop, 2) {
+SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer,
+                         std::function<void()> when_quiet)
+    : loop_(loop),
+      path_(std::move(path)),
+      committer_(std::move(committer)),
+      when_quiet_(std::move(when_quiet)),
+      readers_(loop, 2) {
   fresh_ = committer_->is_fresh();
   events_ = std::make_unique<EventLog>(loop, *this);
   auto bounds = committer_->bounds();
@@ -52,6 +59,7 @@ void SqliteStore::serve_writes() {
         lock.unlock();
         (void)committer_->overwrite_failed_commit();
         committer_->checkpoint();
+        if (when_quiet_) when_quiet_();
         lock.lock();
         if (committer_->has_failed_commit()) continue;
       }
@@ -81,6 +89,7 @@ void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
     // What the callers write next goes together: woken by the first of them, the writer would take that one
     // alone and leave the others to a second sync.
     set_resuming(true);
+    changes_.note(batch->outcome.changed);
     events_->announce(std::move(batch->outcome.events));
     for (size_t i = 0; i < batch->jobs.size(); ++i) {
       const auto& error = batch->outcome.errors[i];
@@ -111,7 +120,36 @@ SqliteStore::Lease SqliteStore::lease_reader() {
   return {opened ? std::move(*opened) : nullptr, generation};
 }
 
+bool SqliteStore::read_briefly(Job<Reader>& job) {
+  if (!brief_ || brief_->generation() != committer_->generation()) {
+    open_brief_reader();
+    return false;
+  }
+  if (!std::exchange(is_turn_noted_, true))
+    loop_.post([this, alive = alive_] {
+      if (!*alive) return;
+      is_turn_noted_ = false;
+      if (brief_) brief_->begin_turn();
+    });
+  return brief_->run(job);
+}
+
+void SqliteStore::open_brief_reader() {
+  if (is_opening_brief_ || has_no_brief_) return;
+  is_opening_brief_ = true;
+  readers_.post([this, generation = committer_->generation()] {
+    auto opened = std::make_shared<std::unique_ptr<BriefReader>>(BriefReader::open(path_, generation));
+    loop_.post([this, alive = alive_, opened] {
+      if (!*alive) return;
+      is_opening_brief_ = false;
+      brief_ = std::move(*opened);
+      has_no_brief_ = !brief_;
+    });
+  });
+}
+
 void SqliteStore::submit_read(std::unique_ptr<Job<Reader>> job) {
+  if (read_briefly(*job)) return job->finish(nullptr);
   readers_.post([this, job = std::shared_ptr<Job<Reader>>(std::move(job))] {
     std::optional<Error> error;
     if (auto lease = lease_reader(); lease.connection) {

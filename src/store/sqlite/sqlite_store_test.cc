@@ -176,6 +176,20 @@ TEST_F(StoreTest, OneCommitHasOneTime) {
   EXPECT_EQ(*write(now), clock.wall());
 }
 
+/// The daemon gives memory back then.
+TEST_F(StoreTest, AQuietSecondAfterAWriteIsTold) {
+  close();
+  thread = std::make_unique<LoopThread>(clock);
+  std::atomic<int> told = 0;
+  store = *SqliteStore::open(thread->loop, path(), schema, {}, [&] { ++told; });
+  ASSERT_TRUE(write(adding("a")));
+  EXPECT_TRUE(eventually([&] { return told == 1; }));
+  ASSERT_TRUE(write(adding("b")));
+  EXPECT_TRUE(eventually([&] { return told == 2; }));
+  close();
+  EXPECT_EQ(told, 2) << "once for each, and not for its end";
+}
+
 TEST_F(StoreTest, RefusesWritesBeyondTheMostThatMayWait) {
   Hold held;
   std::latch refused(1);
