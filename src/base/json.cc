@@ -92,6 +92,19 @@ const json::array* array_at(const json::object& object, std::string_view key) {
 }
 
 std::string to_text(const json::value& value) { return json::serialize(value); }
+std::string to_text(const json::object& object) { return json::serialize(object); }
+std::string to_text(const json::array& array) { return json::serialize(array); }
+
+void append_json_string(std::string& out, std::string_view text) {
+  auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
+  if (!std::ranges::all_of(text, is_plain)) {
+    out += json::serialize(json::string_view(text));
+    return;
+  }
+  out += '"';
+  out += text;
+  out += '"';
+}
 
 json::object to_json(const Error& error) {
   json::object out{{"error", name(error.code)}, {"message", error.message}};

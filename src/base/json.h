@@ -27,6 +27,10 @@ const json::array* array_at(const json::object& object, std::string_view key);
 
 /// Compact text of a value.
 std::string to_text(const json::value& value);
+std::string to_text(const json::object& object);
+std::string to_text(const json::array& array);
+/// Appends a string as it stands in JSON, with its quotation marks.
+void append_json_string(std::string& out, std::string_view text);
 
 /// null for an absent optional, else its value: `{"exit_code": json_or_null(code)}`.
 template <class T>

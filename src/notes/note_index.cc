@@ -175,9 +175,9 @@ void NoteIndex::add(const Stamp& stamp, const std::string& text) {
     Meaning meaning;
     if (options_.table)
       meaning = options_.table->meaning_of(words_of(title + "\n" + piece.heading + "\n" + piece.text));
-    connection_->execute(
-        "INSERT INTO pieces(note, line, meaning) VALUES(?, ?, CAST(? AS BLOB))",
-        {note, int64_t(piece.line), meaning.is_known() ? Value(to_bytes(meaning)) : Value()});
+    auto bytes = meaning.is_known() ? std::optional(to_bytes(meaning)) : std::nullopt;
+    connection_->execute("INSERT INTO pieces(note, line, meaning) VALUES(?, ?, CAST(? AS BLOB))",
+                         {note, int64_t(piece.line), to_bound(bytes)});
     auto id = last_id();
     connection_->execute("INSERT INTO words(rowid, title, heading, body) VALUES(?, ?, ?, ?)",
                          {id, named, piece.heading, valid_utf8(piece.text)});

@@ -21,6 +21,7 @@ struct NewEvent {
   std::string type;    ///< "agent.started"
   std::string entity;  ///< the task id it is about, or empty
   json::object data;
+  std::string text = {};  ///< JSON text of an object that stands for `data`, unless it is empty
 };
 
 struct Event {

@@ -63,7 +63,7 @@ EventWriter EventWriter::resume(Reader& reader) {
   auto block = unfinished_block(last);
   for (const auto& found : reader.rows(
            "SELECT DISTINCT entity FROM events WHERE seq >= ? AND seq <= ? AND entity <> ''", block, last))
-    writer.known_blocks_.emplace(found.text(0), block / entity_block);
+    writer.entities_.insert(found.text(0));
   return writer;
 }
 
@@ -71,8 +71,8 @@ std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
   std::vector<Event> events;
   events.reserve(fresh.size());
   for (auto& event : fresh) {
-    events.push_back(
-        {++last_, std::move(event.type), std::move(event.entity), tx.now(), json::serialize(event.data)});
+    events.push_back({++last_, std::move(event.type), std::move(event.entity), tx.now(),
+                      event.text.empty() ? to_text(event.data) : std::move(event.text)});
     const auto& added = events.back();
     tx.exec("INSERT INTO events(seq, type, entity, at, data) VALUES(?, ?, ?, ?, ?)", added.seq, added.type,
             added.entity, added.at, added.data);
@@ -87,12 +87,15 @@ void EventWriter::mark(Tx& tx, const Event& event) {
   if ((event.seq + 1) % mark_block == 0)
     tx.exec("INSERT OR REPLACE INTO event_marks(block, latest) VALUES(?, ?)", event.seq / mark_block,
             latest_);
-  if (!event.entity.empty()) known_blocks_.emplace(event.entity, event.seq / entity_block);
+  if (!event.entity.empty()) entities_.insert(event.entity);
   if ((event.seq + 1) % entity_block != 0) return;
   // In order, at the end of the block: so a page of the index is written once for many entities.
-  for (const auto& [entity, block] : known_blocks_)
-    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", entity, block);
-  known_blocks_.clear();
+  std::vector<std::string_view> in_order(entities_.begin(), entities_.end());
+  std::ranges::sort(in_order);
+  for (auto entity : in_order)
+    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", entity,
+            event.seq / entity_block);
+  entities_.clear();
 }
 
 EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, size_t limit) {

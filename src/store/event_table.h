@@ -2,8 +2,8 @@
 /// The event log's tables. The hot path writes one row and no secondary index:
 /// `event_entities` says which blocks of 4,096 hold an entity, `event_marks` the
 /// latest time in each block of 1,024, and both are written once a block.
-#include <set>
 #include <span>
+#include <unordered_set>
 
 #include "store/event_log.h"
 #include "store/store.h"
@@ -32,7 +32,7 @@ class EventWriter {
   void mark(Tx& tx, const Event& event);
   int64_t last_;
   Time latest_;  ///< the latest time in the block of 1,024 under way
-  std::set<std::pair<std::string, int64_t>> known_blocks_;
+  std::unordered_set<std::string> entities_;  ///< in the block of 4,096 under way
 };
 
 /// Events after `after`, in order: at most `limit` that match, looking at no more than 4,096 rows.

@@ -4,25 +4,59 @@
 
 namespace cru {
 
-Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
-  if (once.key.empty()) return std::nullopt;
-  auto row = reader.row("SELECT text, input_hash FROM replies WHERE " REPLY_OF_KEY " AND text IS NOT NULL",
-                        once.key);
-  if (!row) return std::nullopt;
-  if (row->text(1) != once.input_hash)
+namespace {
+
+/// A claim has no reply yet, and neither has what cannot be read.
+Result<std::optional<Done>> reply_in(const Row& row, const Once& once) {
+  if (row.is_null(0)) return std::nullopt;
+  if (row.text_view(1) != once.input_hash)
     return fail(Code::conflict, "this request id was already used with different input", "request_id",
                 "use a new request id for each new request");
-  auto stored = parse_json(row->text(0));
+  auto stored = parse_json(row.text_view(0));
   if (!stored || !stored->is_object()) return std::nullopt;
   return Done{.reply = std::move(stored->get_object()), .changed = false};
 }
 
+std::optional<Row> row_of(Reader& reader, const Once& once) {
+  if (once.key.empty()) return {};
+  return reader.row("SELECT text, input_hash FROM replies WHERE " REPLY_OF_KEY, once.key);
+}
+
+int64_t update_row(Tx& tx, const Once& once, const std::string& text) {
+  return tx.exec("UPDATE replies SET at = ?2, input_hash = ?3, text = ?4, failed = 0 WHERE " REPLY_OF_KEY,
+                 once.key, tx.now(), once.input_hash, text);
+}
+
+}  // namespace
+
+Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
+  auto row = row_of(reader, once);
+  return row ? reply_in(*row, once) : std::nullopt;
+}
+
 void keep_reply(Tx& tx, const Once& once, const Done& done) {
   if (once.key.empty()) return;
-  auto text = json::serialize(done.reply);
-  if (tx.exec("UPDATE replies SET at = ?2, input_hash = ?3, text = ?4, failed = 0 WHERE " REPLY_OF_KEY,
-              once.key, tx.now(), once.input_hash, text) == 0)
-    add_reply_row(tx, once.key, once.input_hash, text);
+  auto text = to_text(done.reply);
+  if (update_row(tx, once, text) == 0) add_reply_row(tx, once.key, once.input_hash, text);
+}
+
+Result<OnceReply> OnceReply::find(Tx& tx, const Once& once) {
+  OnceReply reply;
+  auto row = row_of(tx, once);
+  if (!row) return reply;
+  reply.has_row_ = true;
+  auto earlier = reply_in(*row, once);
+  if (!earlier) return fail(std::move(earlier.error()));
+  reply.earlier = *std::move(earlier);
+  return reply;
+}
+
+void OnceReply::keep(Tx& tx, const Once& once, const Done& done) const {
+  if (once.key.empty()) return;
+  if (has_row_)
+    update_row(tx, once, to_text(done.reply));
+  else
+    add_reply_row(tx, once.key, once.input_hash, to_text(done.reply));
 }
 
 }  // namespace cru

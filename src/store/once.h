@@ -13,15 +13,29 @@ namespace cru {
 Result<std::optional<Done>> find_reply(Reader& reader, const Once& once);
 void keep_reply(Tx& tx, const Once& once, const Done& done);
 
+/// The reply of a request that is carried out in this transaction: looked up once, and kept without being
+/// looked up again.
+class OnceReply {
+ public:
+  /// Errors: those of find_reply.
+  static Result<OnceReply> find(Tx& tx, const Once& once);
+  std::optional<Done> earlier = {};
+  /// Nothing has written a reply under this key since `find`.
+  void keep(Tx& tx, const Once& once, const Done& done) const;
+
+ private:
+  bool has_row_ = false;
+};
+
 /// `closure(Tx&) -> Result<Done>`, at most once.
 template <class F>
 Task<Result<Done>> write_once(Store& store, Once once, F closure) {
   co_return co_await store.write([once, closure](Tx& tx) -> Result<Done> {
-    auto earlier = find_reply(tx, once);
-    if (!earlier) return fail(std::move(earlier.error()));
-    if (*earlier) return **std::move(earlier);
+    auto reply = OnceReply::find(tx, once);
+    if (!reply) return fail(std::move(reply.error()));
+    if (reply->earlier) return *std::move(reply->earlier);
     auto done = closure(tx);
-    if (done && done->changed) keep_reply(tx, once, *done);
+    if (done && done->changed) reply->keep(tx, once, *done);
     return done;
   });
 }

@@ -23,7 +23,7 @@ void drop_old_rows(Tx& tx) {
 }  // namespace
 
 void add_reply_row(Tx& tx, std::string_view key, std::string_view input_hash,
-                   const std::optional<std::string>& text) {
+                   std::optional<std::string_view> text) {
   drop_old_rows(tx);
   tx.exec("INSERT INTO replies(hash, key, at, input_hash, failed, text) VALUES(fnv1a(?1), ?1, ?2, ?3, 0, ?4)",
           key, tx.now(), input_hash, text);

@@ -14,6 +14,6 @@ namespace cru {
 
 /// A row under a key that has none. Drops some of what is older than 24 hours.
 void add_reply_row(Tx& tx, std::string_view key, std::string_view input_hash,
-                   const std::optional<std::string>& text);
+                   std::optional<std::string_view> text);
 
 }  // namespace cru

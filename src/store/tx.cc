@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "base/json.h"
 #include "store/damage.h"
@@ -20,28 +21,50 @@ void Row::is_damaged(size_t column, std::string_view why) const {
   note_damage(statement_, fmt::format("column {} {}", column, why));
 }
 
+Row::Row(const std::vector<Value>& values, std::string_view statement) : Row(values.size(), statement) {
+  for (const auto& value : values) {
+    if (const auto* text = std::get_if<std::string>(&value))
+      add(std::string_view(*text));
+    else if (const auto* integer = std::get_if<int64_t>(&value))
+      add(*integer);
+    else if (const auto* real = std::get_if<double>(&value))
+      add(*real);
+    else
+      add();
+  }
+}
+
+void Row::add(std::string_view text) {
+  // SQLite's own longest text is shorter.
+  CRU_ASSERT(text.size() <= std::numeric_limits<uint32_t>::max());
+  cells_.push_back({.kind = Cell::Kind::text, .size = static_cast<uint32_t>(text.size()), .bits = texts_.size()});
+  texts_.append(text);
+}
+
 int64_t Row::integer(size_t column) const { return maybe_integer(column).value_or(0); }
 
 double Row::real(size_t column) const {
-  const auto& value = values_.at(column);
-  if (const auto* real = std::get_if<double>(&value)) return std::isfinite(*real) ? *real : 0;
-  return static_cast<double>(integer(column));
+  const auto& cell = cells_.at(column);
+  if (cell.kind != Cell::Kind::real) return static_cast<double>(integer(column));
+  auto real = std::bit_cast<double>(cell.bits);
+  return std::isfinite(real) ? real : 0;
 }
 
-std::string Row::text(size_t column) const {
-  const auto& value = values_.at(column);
-  if (const auto* text = std::get_if<std::string>(&value)) return *text;
-  if (!is_null(column)) is_damaged(column, "is not a text");
+std::string_view Row::text_view(size_t column) const {
+  const auto& cell = cells_.at(column);
+  if (cell.kind == Cell::Kind::text) return std::string_view(texts_).substr(cell.bits, cell.size);
+  if (cell.kind != Cell::Kind::null) is_damaged(column, "is not a text");
   return {};
 }
 
 std::optional<int64_t> Row::maybe_integer(size_t column) const {
-  const auto& value = values_.at(column);
-  if (const auto* integer = std::get_if<int64_t>(&value)) return *integer;
+  const auto& cell = cells_.at(column);
+  if (cell.kind == Cell::Kind::integer) return std::bit_cast<int64_t>(cell.bits);
+  if (cell.kind == Cell::Kind::null) return {};
   // Larger ones have no whole number of their own any more.
-  if (const auto* real = std::get_if<double>(&value); real && std::abs(*real) < 9e15)
-    return static_cast<int64_t>(*real);
-  if (!is_null(column)) is_damaged(column, "is not a number");
+  if (auto real = std::bit_cast<double>(cell.bits); cell.kind == Cell::Kind::real && std::abs(real) < 9e15)
+    return static_cast<int64_t>(real);
+  is_damaged(column, "is not a number");
   return {};
 }
 
@@ -62,7 +85,7 @@ Duration Row::duration(size_t column) const {
 
 std::vector<std::string> Row::texts(size_t column) const {
   std::vector<std::string> out;
-  auto text = this->text(column);
+  auto text = text_view(column);
   if (text.empty()) return out;
   auto list = parse_json(text);
   auto is_text = [](const json::value& word) { return word.is_string(); };

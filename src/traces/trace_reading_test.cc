@@ -34,11 +34,11 @@ class Counted final : public Tx {
   Time at = chat_began;
 
  protected:
-  std::vector<Row> query(std::string_view sql, std::vector<Value> args) override {
+  std::vector<Row> query(std::string_view sql, Bounds args) override {
     ++queries;
     return connection_.query(sql, args);
   }
-  int64_t execute(std::string_view sql, std::vector<Value> args) override {
+  int64_t execute(std::string_view sql, Bounds args) override {
     return connection_.execute(sql, args);
   }
 

@@ -7,6 +7,7 @@
 #include <unordered_set>
 
 #include "base/id.h"
+#include "base/json_text.h"
 #include "base/trace_context.h"
 
 namespace cru::coordination {
@@ -33,11 +34,11 @@ WorkStatus work_status_from(std::string_view name) {
   return WorkStatus::failed;
 }
 
-std::optional<Deadline> due(const Work& work, const Moment& now) {
-  if (is_closed(work.status)) return {};
-  std::optional<Deadline> first = work.deadline;
+const Deadline* due(const Work& work, const Moment& now) {
+  if (is_closed(work.status)) return nullptr;
+  const auto* first = work.deadline ? &*work.deadline : nullptr;
   auto consider = [&](const std::optional<Deadline>& other) {
-    if (other && (!first || until(*other, now) < until(*first, now))) first = other;
+    if (other && (!first || until(*other, now) < until(*first, now))) first = &*other;
   };
   if (work.status == WorkStatus::claimed) consider(work.lease);
   if (work.status == WorkStatus::pending) consider(work.not_before);
@@ -79,6 +80,40 @@ json::object to_event(const Work& work) {
           {"created_at", to_rfc3339(work.created_at)},
           {"completed_at",
            work.completed_at ? json::value(to_rfc3339(*work.completed_at)) : json::value(nullptr)}};
+}
+
+std::string event_text(const Work& work) {
+  ObjectText text(1000);
+  auto time_or_null = [&](std::string_view name, const std::optional<Deadline>& deadline) {
+    text.text_or_null(name, deadline ? to_rfc3339(deadline->wall) : std::string());
+  };
+  auto json_or_null = [&](std::string_view name, const std::string& kept) {
+    kept.empty() ? text.null(name) : text.json(name, to_text(json_from(kept)));
+  };
+  text.text("task_id", work.task_id);
+  text.text("task_type", work.task_type);
+  text.text("description", work.description);
+  text.number("priority", work.priority);
+  text.text("status", name(work.status));
+  text.texts("depends_on", work.depends_on);
+  text.number("attempts", work.attempts);
+  text.number("max_attempts", work.max_attempts);
+  time_or_null("deadline", work.deadline);
+  text.text_or_null("claimed_by", work.claimed_by);
+  text.text_or_null("claimed_by_session", work.claimed_by_session);
+  text.text_or_null("claimed_by_member", work.claimed_by_member);
+  time_or_null("lease_expires_at", work.lease);
+  work.fencing_token ? text.number("fencing_token", work.fencing_token) : text.null("fencing_token");
+  time_or_null("retry_at", work.not_before);
+  text.texts("verify", work.verify);
+  text.text_or_null("verify_run", work.verify_run);
+  json_or_null("result", work.result);
+  json_or_null("evidence", work.evidence);
+  text.text_or_null("error_message", work.error_message);
+  text.text("submitted_by", work.submitted_by);
+  text.text("created_at", to_rfc3339(work.created_at));
+  text.text_or_null("completed_at", work.completed_at ? to_rfc3339(*work.completed_at) : std::string());
+  return text.take();
 }
 
 json::object to_json(const Work& work, std::span<const std::string> blocked_by) {

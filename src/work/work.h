@@ -62,8 +62,8 @@ struct Work {
 inline bool is_ready(const Work& work) {
   return work.status == WorkStatus::pending && work.waits_for == 0 && !work.not_before;
 }
-/// When the clock next changes something about it.
-std::optional<Deadline> due(const Work& work, const Moment& now);
+/// When the clock next changes something about it: one of its deadlines, or null.
+const Deadline* due(const Work& work, const Moment& now);
 
 /// JSON text as it is kept; null if it is empty.
 json::value json_from(const std::string& text);
@@ -72,6 +72,8 @@ json::value time_or_null(const std::optional<Deadline>& deadline);
 json::object to_json(const Work& work, std::span<const std::string> blocked_by = {});
 /// The item in an event: without its input, which may be long and never changes.
 json::object to_event(const Work& work);
+/// The same as text, which is written much faster.
+std::string event_text(const Work& work);
 
 Work claim(Work work, const Who& who, int64_t token, Duration lease, const Moment& now);
 /// Whoever claimed it hung up before it was told: as if it had never been claimed. Its token stays used.

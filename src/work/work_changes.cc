@@ -12,7 +12,7 @@ void WorkEffects::add(WorkEffects other) {
 
 void WorkChanges::note(const Work& work) {
   if (is_ready(work)) effects_.ready.push_back(work.task_type);
-  if (auto first = due(work, now_)) effects_.add({{}, {}, now_.boot + until(*first, now_)});
+  if (const auto* first = due(work, now_)) effects_.add({{}, {}, now_.boot + until(*first, now_)});
 }
 
 void WorkChanges::submit(Work work, std::vector<std::string> open_dependencies, std::vector<Work> blocked,
@@ -23,14 +23,14 @@ void WorkChanges::submit(Work work, std::vector<std::string> open_dependencies, 
   for (const auto& id : work.depends_on)
     add_dependency(tx_, work.task_id, id,
                    std::ranges::find(open_dependencies, id) != open_dependencies.end());
-  tx_.emit({"work.submitted", work.task_id, to_event(work)});
+  tx_.emit({"work.submitted", work.task_id, {}, event_text(work)});
   for (auto& waiting : blocked) {
     add_dependency(tx_, waiting.task_id, work.task_id, true);
     waiting.depends_on.push_back(work.task_id);
     ++waiting.waits_for;
     set_dependency_count(tx_, waiting);
     update_work(tx_, waiting, now_);
-    tx_.emit({"work.updated", waiting.task_id, to_event(waiting)});
+    tx_.emit({"work.updated", waiting.task_id, {}, event_text(waiting)});
   }
   if (fails_because.empty()) return note(work);
   // Its number is known to the table only.
@@ -39,7 +39,7 @@ void WorkChanges::submit(Work work, std::vector<std::string> open_dependencies, 
 
 void WorkChanges::change(const Work& work, std::string_view event) {
   update_work(tx_, work, now_);
-  tx_.emit({std::string(event), work.task_id, to_event(work)});
+  tx_.emit({std::string(event), work.task_id, {}, event_text(work)});
   note(work);
   if (is_closed(work.status)) settle(work);
 }
@@ -61,13 +61,13 @@ void WorkChanges::tell(const Work& dependent, const Work& ended, std::vector<Wor
   if (consequence(work, ended.status) == Consequence::fails) {
     work = close(std::move(work), WorkStatus::failed, dependency_error(ended.task_id, ended.status), now_);
     update_work(tx_, work, now_);
-    tx_.emit({"work.failed", work.task_id, to_event(work)});
+    tx_.emit({"work.failed", work.task_id, {}, event_text(work)});
     more.push_back(std::move(work));
     return;
   }
   update_work(tx_, work, now_);
   if (work.waits_for > 0) return;
-  tx_.emit({"work.unblocked", work.task_id, to_event(work)});
+  tx_.emit({"work.unblocked", work.task_id, {}, event_text(work)});
   note(work);
 }
 

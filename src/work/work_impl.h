@@ -36,15 +36,15 @@ struct WorkQueue::Impl {
     auto now = sessions.now();
     auto changed = co_await store.write(
         [listeners = sessions.listeners(), who, now, closure](Tx& tx) -> Result<Changed> {
-          auto earlier = find_reply(tx, who.once);
-          if (!earlier) return fail(std::move(earlier.error()));
-          if (*earlier) return Changed{**std::move(earlier), {}};
+          auto reply = OnceReply::find(tx, who.once);
+          if (!reply) return fail(std::move(reply.error()));
+          if (reply->earlier) return Changed{*std::move(reply->earlier), {}};
           auto session = admit_session(tx, who, now, *listeners);
           if (!session) return fail(std::move(session.error()));
           WorkChanges changes(tx, now);
           Result<Done> done = closure(tx, changes, *session);
           if (!done) return fail(std::move(done.error()));
-          if (done->changed) keep_reply(tx, who.once, *done);
+          if (done->changed) reply->keep(tx, who.once, *done);
           return Changed{*std::move(done), std::move(changes.effects())};
         });
     if (!changed) co_return fail(std::move(changed.error()));

@@ -85,7 +85,7 @@ std::string verify_text(const Work& work) {
 /// is damaged is no command at all, for half a command is another; and it is not none, for then nothing would
 /// be proved.
 void read_verify(const Row& row, size_t column, Work& work) {
-  auto value = parse_json(row.text(column));
+  auto value = parse_json(row.text_view(column));
   const auto* object = value ? value->if_object() : nullptr;
   const auto* argv = object ? array_at(*object, "argv") : value ? value->if_array() : nullptr;
   auto is_text = [](const json::value& word) { return word.is_string(); };
@@ -108,7 +108,7 @@ Work to_work(Reader& reader, const Row& row) {
   work.task_id = row.text(1);
   work.task_type = row.text(2);
   work.priority = row.integer(3);
-  work.status = work_status_from(row.text(4));
+  work.status = work_status_from(row.text_view(4));
   work.waits_for = row.integer(5);
   if (row.integer(6) > 0)
     work.depends_on = texts(reader.rows(
@@ -149,14 +149,14 @@ std::vector<Work> to_works(Reader& reader, const std::vector<Row>& rows) {
   return works;
 }
 
-std::optional<std::string> or_null(const std::string& text) {
+std::optional<std::string_view> or_null(std::string_view text) {
   return text.empty() ? std::nullopt : std::optional(text);
 }
 
 /// The three columns of a deadline.
 struct Columns {
   std::optional<Time> wall;
-  std::optional<std::string> boot_id;
+  std::optional<std::string_view> boot_id;  ///< the deadline's own
   std::optional<int64_t> boot;
   explicit Columns(const std::optional<Deadline>& deadline) {
     if (!deadline) return;
@@ -167,7 +167,7 @@ struct Columns {
 };
 
 std::optional<int64_t> due_column(const Work& work, const Moment& now) {
-  auto first = due(work, now);
+  const auto* first = due(work, now);
   if (!first) return {};
   return (now.boot + until(*first, now)).count();
 }

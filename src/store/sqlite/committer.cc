@@ -77,10 +77,13 @@ class Committer::WriteTx final : public Tx {
   std::vector<NewEvent> take_events() { return std::exchange(pending_, {}); }
 
  protected:
-  std::vector<Row> query(std::string_view sql, std::vector<Value> args) override {
+  std::vector<Row> query(std::string_view sql, Bounds args) override {
     return connection_.query(sql, args);
   }
-  int64_t execute(std::string_view sql, std::vector<Value> args) override {
+  std::optional<Row> query_first(std::string_view sql, Bounds args) override {
+    return connection_.query_first(sql, args);
+  }
+  int64_t execute(std::string_view sql, Bounds args) override {
     return connection_.execute(sql, args);
   }
 

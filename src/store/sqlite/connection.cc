@@ -203,8 +203,11 @@ Connection::~Connection() {
 
 void Connection::throw_failure(int code) { throw StoreFailure{to_error(code, sqlite3_errmsg(handle_))}; }
 
-Connection::Prepared Connection::prepare(std::string_view sql, const std::vector<Value>& args) {
-  if (is_brief_ && (steps_left_ -= steps_a_statement) < 0) throw_failure(SQLITE_INTERRUPT);
+Connection::Statements::value_type& Connection::find_statement(std::string_view sql) {
+  auto address = reinterpret_cast<uintptr_t>(sql.data());
+  auto*& near = by_address_[(address ^ address >> 8) % by_address_.size()];
+  // Another text may be there by now.
+  if (near && near->first == sql) return *near;
   auto found = statements_.find(sql);
   if (found == statements_.end()) {
     sqlite3_stmt* made = nullptr;
@@ -215,15 +218,22 @@ Connection::Prepared Connection::prepare(std::string_view sql, const std::vector
     find_tables(sql, statement);
     found = statements_.emplace(sql, std::move(statement)).first;
   }
-  read_ |= found->second.reads;
-  written_ |= found->second.writes;
-  auto* raw = found->second.compiled.get();
-  sqlite3_reset(raw);
+  near = &*found;
+  return *near;
+}
+
+Connection::Prepared Connection::prepare(std::string_view sql, Bounds args) {
+  if (is_brief_ && (steps_left_ -= steps_a_statement) < 0) throw_failure(SQLITE_INTERRUPT);
+  auto& [text, statement] = find_statement(sql);
+  read_ |= statement.reads;
+  written_ |= statement.writes;
+  auto* raw = statement.compiled.get();
   CRU_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(args.size()));
   for (size_t i = 0; i < args.size(); ++i) {
     int at = static_cast<int>(i) + 1;
-    if (const auto* text = std::get_if<std::string>(&args[i]))
-      sqlite3_bind_text64(raw, at, text->data(), text->size(), SQLITE_STATIC, SQLITE_UTF8);
+    if (const auto* bytes = std::get_if<std::string_view>(&args[i]))
+      // One without an address would be null.
+      sqlite3_bind_text64(raw, at, bytes->data() ? bytes->data() : "", bytes->size(), SQLITE_STATIC, SQLITE_UTF8);
     else if (const auto* integer = std::get_if<int64_t>(&args[i]))
       sqlite3_bind_int64(raw, at, *integer);
     else if (const auto* real = std::get_if<double>(&args[i]))
@@ -231,24 +241,32 @@ Connection::Prepared Connection::prepare(std::string_view sql, const std::vector
     else
       sqlite3_bind_null(raw, at);
   }
-  return {raw, found->first};
+  return {raw, text};
+}
+
+Row Connection::row_of(const Prepared& prepared) {
+  auto* statement = prepared.statement;
+  int columns = sqlite3_column_count(statement);
+  Row row(static_cast<size_t>(columns), prepared.sql);
+  for (int column = 0; column < columns; ++column) switch (sqlite3_column_type(statement, column)) {
+      case SQLITE_INTEGER:
+        row.add(int64_t(sqlite3_column_int64(statement, column)));
+        break;
+      case SQLITE_FLOAT:
+        row.add(sqlite3_column_double(statement, column));
+        break;
+      case SQLITE_NULL:
+        row.add();
+        break;
+      default: {
+        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
+        row.add(std::string_view(text ? text : "", static_cast<size_t>(sqlite3_column_bytes(statement, column))));
+      }
+    }
+  return row;
 }
 
 namespace {
-
-Value column_value(sqlite3_stmt* statement, int column) {
-  switch (sqlite3_column_type(statement, column)) {
-    case SQLITE_INTEGER:
-      return int64_t(sqlite3_column_int64(statement, column));
-    case SQLITE_FLOAT:
-      return sqlite3_column_double(statement, column);
-    case SQLITE_NULL:
-      return std::monostate();
-    default:
-      return std::string(reinterpret_cast<const char*>(sqlite3_column_text(statement, column)),
-                         static_cast<size_t>(sqlite3_column_bytes(statement, column)));
-  }
-}
 
 /// Leaves no statement open: an open one would hold its transaction.
 struct Resetting {
@@ -258,7 +276,7 @@ struct Resetting {
 
 }  // namespace
 
-std::vector<Row> Connection::query(std::string_view sql, const std::vector<Value>& args) {
+std::vector<Row> Connection::query(std::string_view sql, Bounds args) {
   auto prepared = prepare(sql, args);
   Resetting resetting{prepared.statement};
   std::vector<Row> rows;
@@ -266,16 +284,20 @@ std::vector<Row> Connection::query(std::string_view sql, const std::vector<Value
     int code = sqlite3_step(resetting.statement);
     if (code == SQLITE_DONE) return rows;
     if (code != SQLITE_ROW) throw_failure(code);
-    std::vector<Value> values;
-    int columns = sqlite3_column_count(resetting.statement);
-    values.reserve(static_cast<size_t>(columns));
-    for (int column = 0; column < columns; ++column)
-      values.push_back(column_value(resetting.statement, column));
-    rows.emplace_back(std::move(values), prepared.sql);
+    rows.push_back(row_of(prepared));
   }
 }
 
-int64_t Connection::execute(std::string_view sql, const std::vector<Value>& args) {
+std::optional<Row> Connection::query_first(std::string_view sql, Bounds args) {
+  auto prepared = prepare(sql, args);
+  Resetting resetting{prepared.statement};
+  int code = sqlite3_step(resetting.statement);
+  if (code == SQLITE_DONE) return {};
+  if (code != SQLITE_ROW) throw_failure(code);
+  return row_of(prepared);
+}
+
+int64_t Connection::execute(std::string_view sql, Bounds args) {
   Resetting resetting{prepare(sql, args).statement};
   int code = sqlite3_step(resetting.statement);
   while (code == SQLITE_ROW) code = sqlite3_step(resetting.statement);

@@ -3,6 +3,7 @@
 /// thread at a time. Every failure is thrown as StoreFailure.
 #include <sqlite3.h>
 
+#include <array>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -33,8 +34,9 @@ class Connection {
   ~Connection();
   Connection(const Connection&) = delete;
 
-  std::vector<Row> query(std::string_view sql, const std::vector<Value>& args = {});
-  int64_t execute(std::string_view sql, const std::vector<Value>& args = {});
+  std::vector<Row> query(std::string_view sql, Bounds args = {});
+  std::optional<Row> query_first(std::string_view sql, Bounds args = {});
+  int64_t execute(std::string_view sql, Bounds args = {});
   /// Several statements, without arguments: schema.
   void script(std::string_view sql);
   /// The tables that were read, or may have been changed, since this was last asked.
@@ -81,15 +83,21 @@ class Connection {
   void set_checkpoint_on_close(bool allowed);
   void find_tables(std::string_view sql, Statement& statement);
   const std::string* table_at(int page);
+  using Statements = std::unordered_map<std::string, Statement, TextHash, std::equal_to<>>;
+  Statements::value_type& find_statement(std::string_view sql);
   struct Prepared {
     sqlite3_stmt* statement;
     const std::string& sql;  ///< as long as the connection lives
   };
-  Prepared prepare(std::string_view sql, const std::vector<Value>& args);
+  Prepared prepare(std::string_view sql, Bounds args);
+  static Row row_of(const Prepared& prepared);
   [[noreturn]] void throw_failure(int code);
 
   sqlite3* handle_;
-  std::unordered_map<std::string, Statement, TextHash, std::equal_to<>> statements_;
+  Statements statements_;
+  /// Statements by where their text is: nearly all are constants of the program, whose text need not be
+  /// hashed again.
+  std::array<Statements::value_type*, 256> by_address_ = {};
   std::unordered_map<int, std::string> roots_;  ///< tables by the first pages of their trees
   bool is_brief_ = false;
   int64_t steps_left_ = 0;

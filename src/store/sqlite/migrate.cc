@@ -34,7 +34,7 @@ Result<Migrated> apply(Connection& connection, std::span<const Migration> migrat
     connection.script(migration.sql);
     version = migration.version;
     connection.execute("INSERT OR REPLACE INTO schema_versions(room, version) VALUES(?, ?)",
-                       {to_value(migration.room), to_value(version)});
+                       {migration.room, version});
   }
   return outcome;
 }
