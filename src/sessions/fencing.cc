@@ -14,9 +14,11 @@ INSERT OR IGNORE INTO fencing(id, last) VALUES(1, 0);
 
 std::span<const Migration> fencing_migrations() { return fencing_schema; }
 
-int64_t next_token(Tx& tx) {
-  tx.exec("UPDATE fencing SET last = last + 1 WHERE id = 1");
-  return tx.row("SELECT last FROM fencing WHERE id = 1")->integer(0);
+int64_t next_token(Tx& tx) { return next_tokens(tx, 1); }
+
+int64_t next_tokens(Tx& tx, int64_t count) {
+  tx.exec("UPDATE fencing SET last = last + ? WHERE id = 1", count);
+  return tx.row("SELECT last FROM fencing WHERE id = 1")->integer(0) - count + 1;
 }
 
 }  // namespace cru::coordination

@@ -9,5 +9,7 @@ namespace cru::coordination {
 std::span<const Migration> fencing_migrations();
 /// The next fencing token: greater than every one given before.
 int64_t next_token(Tx& tx);
+/// The first of as many in a row.
+int64_t next_tokens(Tx& tx, int64_t count);
 
 }  // namespace cru::coordination

@@ -31,7 +31,7 @@ class EventWriter {
  private:
   void mark(Tx& tx, const Event& event);
   int64_t last_;
-  Time latest_;  ///< the latest time in the block of 1,024 under way
+  Time latest_;                               ///< the latest time in the block of 1,024 under way
   std::unordered_set<std::string> entities_;  ///< in the block of 4,096 under way
 };
 

@@ -37,7 +37,8 @@ Row::Row(const std::vector<Value>& values, std::string_view statement) : Row(val
 void Row::add(std::string_view text) {
   // SQLite's own longest text is shorter.
   CRU_ASSERT(text.size() <= std::numeric_limits<uint32_t>::max());
-  cells_.push_back({.kind = Cell::Kind::text, .size = static_cast<uint32_t>(text.size()), .bits = texts_.size()});
+  cells_.push_back(
+      {.kind = Cell::Kind::text, .size = static_cast<uint32_t>(text.size()), .bits = texts_.size()});
   texts_.append(text);
 }
 

@@ -71,8 +71,12 @@ class Row {
   explicit Row(const std::vector<Value>& values, std::string_view statement = {});
   /// The next column.
   void add() { cells_.emplace_back(); }
-  void add(int64_t value) { cells_.push_back({.kind = Cell::Kind::integer, .bits = std::bit_cast<uint64_t>(value)}); }
-  void add(double value) { cells_.push_back({.kind = Cell::Kind::real, .bits = std::bit_cast<uint64_t>(value)}); }
+  void add(int64_t value) {
+    cells_.push_back({.kind = Cell::Kind::integer, .bits = std::bit_cast<uint64_t>(value)});
+  }
+  void add(double value) {
+    cells_.push_back({.kind = Cell::Kind::real, .bits = std::bit_cast<uint64_t>(value)});
+  }
   void add(std::string_view text);
 
   bool is_null(size_t column) const { return cells_.at(column).kind == Cell::Kind::null; }

@@ -38,9 +38,7 @@ class Counted final : public Tx {
     ++queries;
     return connection_.query(sql, args);
   }
-  int64_t execute(std::string_view sql, Bounds args) override {
-    return connection_.execute(sql, args);
-  }
+  int64_t execute(std::string_view sql, Bounds args) override { return connection_.execute(sql, args); }
 
  private:
   sqlite::Connection& connection_;

@@ -24,43 +24,44 @@ Done nothing() {
           .changed = false};
 }
 
-json::object claimed(const Work& work) {
-  return {{"success", true},
-          {"task_id", work.task_id},
-          {"task_type", work.task_type},
-          {"description", work.description},
-          {"input_data", json_from(work.input_data)},
-          {"priority", work.priority},
-          {"deadline", time_or_null(work.deadline)},
-          {"reason", nullptr},
-          {"fencing_token", work.fencing_token},
-          {"attempt", work.attempts},
-          {"lease_expires_at", time_or_null(work.lease)},
-          {"verify", json::value_from(work.verify)}};
+/// An item of a batch; on its own it is the whole reply.
+json::object claimed_item(const Work& work, bool is_reply) {
+  json::object item;
+  item.reserve(12);
+  if (is_reply) item["success"] = true;
+  item["task_id"] = work.task_id;
+  item["task_type"] = work.task_type;
+  item["description"] = work.description;
+  item["input_data"] = json_from(work.input_data);
+  item["priority"] = work.priority;
+  item["deadline"] = time_or_null(work.deadline);
+  if (is_reply) item["reason"] = nullptr;
+  item["fencing_token"] = work.fencing_token;
+  item["attempt"] = work.attempts;
+  item["lease_expires_at"] = time_or_null(work.lease);
+  item["verify"] = json::value_from(work.verify);
+  return item;
 }
 
-std::optional<Work> claim_item(Tx& tx, WorkChanges& changes, const Who& who, const WorkQueue::Claim& wanted) {
-  auto found = first_ready(tx, wanted.task_types);
-  if (!found) return {};
-  auto work = claim(*std::move(found), who, next_token(tx), wanted.lease, changes.now());
-  changes.change(work, "work.claimed");
-  return work;
+std::vector<Work> claim_ready(Tx& tx, WorkChanges& changes, const Who& who, const WorkQueue::Claim& wanted) {
+  auto items = first_ready(tx, wanted.task_types, wanted.max_items.value_or(1));
+  if (items.empty()) return items;
+  auto token = next_tokens(tx, static_cast<int64_t>(items.size()));
+  for (auto& work : items) {
+    work = claim(std::move(work), who, token++, wanted.lease, changes.now());
+    changes.change(work, "work.claimed");
+  }
+  return items;
 }
 
 Result<Done> claim_items(Tx& tx, WorkChanges& changes, const Who& who, const WorkQueue::Claim& wanted) {
-  if (!wanted.max_items) {
-    auto work = claim_item(tx, changes, who, wanted);
-    return work ? Done{.reply = claimed(*work)} : nothing();
-  }
+  auto claimed = claim_ready(tx, changes, who, wanted);
+  if (!wanted.max_items)
+    return claimed.empty() ? nothing() : Done{.reply = claimed_item(claimed.front(), true)};
+  bool any = !claimed.empty();
   json::array items;
-  while (static_cast<int64_t>(items.size()) < *wanted.max_items) {
-    auto work = claim_item(tx, changes, who, wanted);
-    if (!work) break;
-    items.push_back(claimed(*work));
-    items.back().get_object().erase("success");
-    items.back().get_object().erase("reason");
-  }
-  bool any = !items.empty();
+  items.reserve(claimed.size());
+  for (const auto& work : claimed) items.push_back(claimed_item(work, false));
   return Done{.reply = {{"success", any},
                         {"reason", any ? json::value(nullptr) : json::value("no_tasks_available")},
                         {"items", std::move(items)}},
@@ -84,10 +85,10 @@ std::string first_type_in(const json::object& reply) {
 
 }  // namespace
 
-Task<Result<Done>> WorkQueue::Impl::claim_for(Who who, Claim wanted,
+Task<Result<Done>> WorkQueue::Impl::claim_for(Asker who, std::shared_ptr<const Claim> wanted,
                                               std::weak_ptr<WorkCallers::Presence> caller) {
   auto done = co_await change_now(who, [who, wanted](Tx& tx, WorkChanges& changes, const Session&) {
-    return claim_items(tx, changes, who, wanted);
+    return claim_items(tx, changes, *who, *wanted);
   });
   // Nobody is there to hear of it, and each further call of that session would renew its lease.
   if (done && done->changed && caller.expired()) {
@@ -101,7 +102,7 @@ Task<Result<Done>> WorkQueue::Impl::claim_for(Who who, Claim wanted,
 
 /// Its stored reply goes with it: whoever sends the request again claims anew. One that was sent again before
 /// this is queued is a caller that is present; one that is sent later comes after it in the store.
-Task<void> WorkQueue::Impl::give_back(Who who, std::vector<std::pair<std::string, int64_t>> claims) {
+Task<void> WorkQueue::Impl::give_back(Asker who, std::vector<std::pair<std::string, int64_t>> claims) {
   auto now = sessions.now();
   auto given = co_await store.write([who, claims, now](Tx& tx) -> Result<WorkEffects> {
     WorkChanges changes(tx, now);
@@ -112,8 +113,8 @@ Task<void> WorkQueue::Impl::give_back(Who who, std::vector<std::pair<std::string
       changes.change(unclaim(*std::move(work)), "work.requeued");
       any = true;
     }
-    if (any && !who.once.key.empty())
-      if (auto dropped = drop_reply(tx, who.once.key); !dropped) return fail(std::move(dropped.error()));
+    if (any && !who->once.key.empty())
+      if (auto dropped = drop_reply(tx, who->once.key); !dropped) return fail(std::move(dropped.error()));
     return std::move(changes.effects());
   });
   if (!given) {
@@ -125,10 +126,12 @@ Task<void> WorkQueue::Impl::give_back(Who who, std::vector<std::pair<std::string
   carry_out(*std::move(given));
 }
 
-Task<Result<Done>> WorkQueue::claim(Who who, Claim wanted) {
+Task<Result<Done>> WorkQueue::claim(Who asking, Claim asked) {
   auto& impl = *impl_;
-  auto until = impl.loop.clock().boot() + wanted.wait;
-  auto caller = WorkCallers::enter(impl.callers, who.once.key);
+  auto who = std::make_shared<const Who>(std::move(asking));
+  auto wanted = std::make_shared<const Claim>(std::move(asked));
+  auto until = impl.loop.clock().boot() + wanted->wait;
+  auto caller = WorkCallers::enter(impl.callers, who->once.key);
   std::unique_ptr<WorkWaiters::Ticket> ticket;
   for (;;) {
     // A timer may be late (the machine slept): what is over is over.
@@ -147,7 +150,7 @@ Task<Result<Done>> WorkQueue::claim(Who who, Claim wanted) {
         co_return fail(Code::overloaded,
                        fmt::format("{} agents are already waiting for work", impl.options.max_waiters),
                        "wait_seconds", "retry later, without waiting");
-      ticket = std::make_unique<WorkWaiters::Ticket>(impl.waiters, wanted.task_types);
+      ticket = std::make_unique<WorkWaiters::Ticket>(impl.waiters, wanted->task_types);
     }
     if (!co_await ticket->wait(left)) co_return done;
   }

@@ -70,9 +70,9 @@ void record_outcome(WorkChanges& changes, Work& work, bool proved, std::string e
 
 /// What a completion is decided by, besides the row.
 struct Claimer {
-  Who who;
+  std::shared_ptr<const Who> who;
   std::string root;
-  std::string changeset_id;                     ///< empty: what was changed is noted already
+  std::string changeset_id = {};                ///< empty: nobody has looked yet, or it is noted already
   std::optional<std::string> head_commit = {};  ///< nothing: nobody has looked yet
 };
 
@@ -94,7 +94,7 @@ std::optional<Done> ask_for_head(Reader& reader, const Session& session, const C
 
 Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer,
                            const WorkQueue::Completion& completion) {
-  const auto& who = claimer.who;
+  const auto& who = *claimer.who;
   auto found = find_work(tx, completion.task_id);
   if (!found)
     return refusal(completion.task_id, not_claimed,
@@ -169,8 +169,8 @@ json::object context_of(const Work& work) {
 }  // namespace
 
 template <class F>
-Task<Result<Done>> WorkQueue::Impl::change_at_head(Who who, bool is_success, F closure) {
-  Claimer claimer{who, options.root, uuid_from(random.bytes16())};
+Task<Result<Done>> WorkQueue::Impl::change_at_head(Asker who, bool is_success, F closure) {
+  Claimer claimer{who, options.root};
   for (;;) {
     auto done = co_await change(
         who,
@@ -180,32 +180,35 @@ Task<Result<Done>> WorkQueue::Impl::change_at_head(Who who, bool is_success, F c
           return closure(tx, changes, session, claimer);
         });
     if (!done || !done->reply.contains(folder_key)) co_return done;
+    claimer.changeset_id = uuid_from(random.bytes16());
     claimer.head_commit = co_await sessions.head_of(std::string(text_or(done->reply, folder_key)));
   }
 }
 
 Task<Result<Done>> WorkQueue::complete_all(Who who, std::vector<Completion> completions) {
   bool is_success = std::ranges::any_of(completions, &Completion::success);
+  auto all = std::make_shared<const std::vector<Completion>>(std::move(completions));
   co_return co_await impl_->change_at_head(
-      std::move(who), is_success,
-      [completions](Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer) {
-        return complete_items(tx, changes, session, claimer, completions);
+      std::make_shared<const Who>(std::move(who)), is_success,
+      [all](Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer) {
+        return complete_items(tx, changes, session, claimer, *all);
       });
 }
 
-Task<Result<Done>> WorkQueue::complete(Who who, Completion completion) {
+Task<Result<Done>> WorkQueue::complete(Who asking, Completion said) {
   auto& impl = *impl_;
-  auto task_id = completion.task_id;
+  auto who = std::make_shared<const Who>(std::move(asking));
+  auto completion = std::make_shared<const Completion>(std::move(said));
   auto done = co_await impl.change_at_head(
-      who, completion.success,
+      who, completion->success,
       [completion](Tx& tx, WorkChanges& changes, const Session& session, const Claimer& claimer) {
-        return complete_item(tx, changes, session, claimer, completion);
+        return complete_item(tx, changes, session, claimer, *completion);
       });
   if (!done || !done->reply.contains(verifying_key)) co_return done;
-  auto verifying = impl.take_up(task_id, false);
+  auto verifying = impl.take_up(completion->task_id, false);
   while (!verifying->outcome)
     // It cannot say anything while it waits for this: that it still waits is its sign of life.
-    if (!co_await verifying->ended.wait(impl.options.sign_of_life)) co_await impl.sessions.seen(who);
+    if (!co_await verifying->ended.wait(impl.options.sign_of_life)) co_await impl.sessions.seen(*who);
   co_return *verifying->outcome;
 }
 

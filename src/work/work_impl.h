@@ -20,6 +20,8 @@ struct WorkQueue::Impl {
     if (timer) loop.cancel_timer(timer);
   }
 
+  /// Who asks, made once: every closure of a request knows it.
+  using Asker = std::shared_ptr<const Who>;
   /// A closure's reply with what is to be done after its commit.
   struct Changed {
     Done done;
@@ -28,34 +30,35 @@ struct WorkQueue::Impl {
   /// `closure(Tx&, WorkChanges&, const Session&) -> Result<Done>`, for a caller that is let in, at most once.
   /// Carried to its end also if the caller hangs up: what follows the commit must follow.
   template <class F>
-  Task<Result<Done>> change(Who who, F closure) {
+  Task<Result<Done>> change(Asker who, F closure) {
     return detached(loop, change_now(std::move(who), std::move(closure)));
   }
   template <class F>
-  Task<Result<Done>> change_now(Who who, F closure) {
+  Task<Result<Done>> change_now(Asker who, F closure) {
     auto now = sessions.now();
-    auto changed = co_await store.write(
-        [listeners = sessions.listeners(), who, now, closure](Tx& tx) -> Result<Changed> {
-          auto reply = OnceReply::find(tx, who.once);
-          if (!reply) return fail(std::move(reply.error()));
-          if (reply->earlier) return Changed{*std::move(reply->earlier), {}};
-          auto session = admit_session(tx, who, now, *listeners);
-          if (!session) return fail(std::move(session.error()));
-          WorkChanges changes(tx, now);
-          Result<Done> done = closure(tx, changes, *session);
-          if (!done) return fail(std::move(done.error()));
-          if (done->changed) reply->keep(tx, who.once, *done);
-          return Changed{*std::move(done), std::move(changes.effects())};
-        });
+    auto changed = co_await store.write([listeners = sessions.listeners(), who, now,
+                                         closure = std::move(closure)](Tx& tx) -> Result<Changed> {
+      auto reply = OnceReply::find(tx, who->once);
+      if (!reply) return fail(std::move(reply.error()));
+      if (reply->earlier) return Changed{*std::move(reply->earlier), {}};
+      auto session = admit_session(tx, *who, now, *listeners);
+      if (!session) return fail(std::move(session.error()));
+      WorkChanges changes(tx, now);
+      Result<Done> done = closure(tx, changes, *session);
+      if (!done) return fail(std::move(done.error()));
+      if (done->changed) reply->keep(tx, who->once, *done);
+      return Changed{*std::move(done), std::move(changes.effects())};
+    });
     if (!changed) co_return fail(std::move(changed.error()));
     carry_out(std::move(changed->effects));
     co_return std::move(changed->done);
   }
 
   // work_claiming.cc
-  Task<Result<Done>> claim_for(Who who, Claim wanted, std::weak_ptr<WorkCallers::Presence> caller);
+  Task<Result<Done>> claim_for(Asker who, std::shared_ptr<const Claim> wanted,
+                               std::weak_ptr<WorkCallers::Presence> caller);
   /// `claims`: task ids, each with its fencing token.
-  Task<void> give_back(Who who, std::vector<std::pair<std::string, int64_t>> claims);
+  Task<void> give_back(Asker who, std::vector<std::pair<std::string, int64_t>> claims);
 
   // work_service.cc
   void carry_out(WorkEffects effects);
@@ -70,7 +73,7 @@ struct WorkQueue::Impl {
   /// `closure(Tx&, WorkChanges&, const Session&, const Claimer&) -> Result<Done>` as in `change`. Where the
   /// claimer has edited something and `is_success`, it knows the commit that the claimer's folder is at.
   template <class F>
-  Task<Result<Done>> change_at_head(Who who, bool is_success, F closure);
+  Task<Result<Done>> change_at_head(Asker who, bool is_success, F closure);
   /// A verification under way and those who wait for it.
   struct Verifying {
     explicit Verifying(Loop& loop) : ended(loop) {}

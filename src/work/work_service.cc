@@ -122,17 +122,19 @@ Task<Result<bool>> WorkQueue::purge(Duration keep) {
 }
 
 Task<Result<Done>> WorkQueue::cancel(Who who, std::string task_id, std::string reason) {
-  return impl_->change(
-      std::move(who), [task_id, reason](Tx& tx, WorkChanges& changes, const Session&) -> Result<Done> {
-        auto work = find_or_fail(tx, task_id);
-        if (!work) return fail(std::move(work.error()));
-        if (work->status == WorkStatus::cancelled) return Done{.reply = to_json(*work), .changed = false};
-        if (is_closed(work->status))
-          return fail(Code::conflict, fmt::format("work {} is already {}", task_id, name(work->status)),
-                      "task_id");
-        changes.finish(*work, WorkStatus::cancelled, reason);
-        return Done{.reply = to_json(*find_work(tx, task_id))};
-      });
+  return impl_->change(std::make_shared<const Who>(std::move(who)),
+                       [task_id, reason](Tx& tx, WorkChanges& changes, const Session&) -> Result<Done> {
+                         auto work = find_or_fail(tx, task_id);
+                         if (!work) return fail(std::move(work.error()));
+                         if (work->status == WorkStatus::cancelled)
+                           return Done{.reply = to_json(*work), .changed = false};
+                         if (is_closed(work->status))
+                           return fail(Code::conflict,
+                                       fmt::format("work {} is already {}", task_id, name(work->status)),
+                                       "task_id");
+                         changes.finish(*work, WorkStatus::cancelled, reason);
+                         return Done{.reply = to_json(*find_work(tx, task_id))};
+                       });
 }
 
 Task<Result<Done>> WorkQueue::list(Who who, std::string status, std::string task_type, int64_t limit) {

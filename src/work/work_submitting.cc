@@ -151,8 +151,9 @@ Task<Result<Done>> WorkQueue::submit(Who who, Submission submission) {
   if (auto sound = check_verify(submission.verify); !sound) co_return fail(std::move(sound.error()));
   auto work = to_work(submission, uuid_from(impl_->random.bytes16()));
   work.submitted_by = who.agent_id;
-  co_return co_await impl_->change(std::move(who),
-                                   [work, submission](Tx& tx, WorkChanges& changes, const Session&) {
+  co_return co_await impl_->change(std::make_shared<const Who>(std::move(who)),
+                                   [work = std::move(work), submission = std::move(submission)](
+                                       Tx& tx, WorkChanges& changes, const Session&) {
                                      return submit_item(tx, changes, work, submission);
                                    });
 }

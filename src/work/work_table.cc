@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 namespace cru::coordination {
 namespace {
@@ -192,28 +193,31 @@ std::vector<std::string> work_ids_beginning(Reader& reader, std::string_view pre
   return ids;
 }
 
-std::optional<Work> first_ready(Reader& reader, std::span<const std::string> task_types) {
-  std::optional<Row> row;
-  if (task_types.empty()) {
-    row = reader.row("SELECT " WORK_COLUMNS
-                     " FROM work_queue WHERE ready = 1 ORDER BY priority, number LIMIT 1");
-  } else if (task_types.size() == 1) {
-    row = reader.row("SELECT " WORK_COLUMNS
-                     " FROM work_queue WHERE ready = 1 AND task_type = ? ORDER BY priority, number LIMIT 1",
-                     task_types.front());
-  } else {
-    std::optional<std::pair<int64_t, int64_t>> best;
-    for (const auto& type : task_types)
-      if (auto found = reader.row("SELECT priority, number FROM work_queue WHERE ready = 1 AND task_type = ?"
-                                  " ORDER BY priority, number LIMIT 1",
-                                  type)) {
-        std::pair candidate(found->integer(0), found->integer(1));
-        if (!best || candidate < *best) best = candidate;
-      }
-    if (best) row = reader.row("SELECT " WORK_COLUMNS " FROM work_queue WHERE number = ?", best->second);
+std::vector<Work> first_ready(Reader& reader, std::span<const std::string> task_types, int64_t limit) {
+  if (task_types.empty())
+    return to_works(reader, reader.rows("SELECT " WORK_COLUMNS
+                                        " FROM work_queue WHERE ready = 1 ORDER BY priority, number LIMIT ?",
+                                        limit));
+  if (task_types.size() == 1)
+    return to_works(
+        reader,
+        reader.rows("SELECT " WORK_COLUMNS
+                    " FROM work_queue WHERE ready = 1 AND task_type = ? ORDER BY priority, number LIMIT ?",
+                    task_types.front(), limit));
+  std::set<std::pair<int64_t, int64_t>> best;  // by priority and number; a type may be named twice
+  for (const auto& type : task_types)
+    for (const auto& row :
+         reader.rows("SELECT priority, number FROM work_queue WHERE ready = 1 AND task_type = ?"
+                     " ORDER BY priority, number LIMIT ?",
+                     type, limit))
+      best.emplace(row.integer(0), row.integer(1));
+  std::vector<Work> works;
+  for (const auto& [priority, number] : best) {
+    if (static_cast<int64_t>(works.size()) == limit) break;
+    if (auto row = reader.row("SELECT " WORK_COLUMNS " FROM work_queue WHERE number = ?", number))
+      works.push_back(to_work(reader, *row));
   }
-  if (!row) return {};
-  return to_work(reader, *row);
+  return works;
 }
 
 std::vector<Work> list_work(Reader& reader, std::string_view status, std::string_view task_type,

@@ -32,8 +32,9 @@ WorkOfSession work_of(Reader& reader, std::string_view session_id);
 std::optional<Work> find_work(Reader& reader, std::string_view task_id);
 /// The ids of the items that begin so, in their order.
 std::vector<std::string> work_ids_beginning(Reader& reader, std::string_view prefix, int64_t limit);
-/// The most urgent, then oldest, that is ready and of one of these types; of any if there are none.
-std::optional<Work> first_ready(Reader& reader, std::span<const std::string> task_types);
+/// What is ready and of one of these types, or of any if there are none: at most `limit` items, the most
+/// urgent, then oldest, first.
+std::vector<Work> first_ready(Reader& reader, std::span<const std::string> task_types, int64_t limit);
 /// Without their inputs and results. Most urgent first; closed ones newest first, after the open ones.
 /// `status` may be empty or "open".
 std::vector<Work> list_work(Reader& reader, std::string_view status, std::string_view task_type,

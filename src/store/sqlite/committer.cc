@@ -77,15 +77,11 @@ class Committer::WriteTx final : public Tx {
   std::vector<NewEvent> take_events() { return std::exchange(pending_, {}); }
 
  protected:
-  std::vector<Row> query(std::string_view sql, Bounds args) override {
-    return connection_.query(sql, args);
-  }
+  std::vector<Row> query(std::string_view sql, Bounds args) override { return connection_.query(sql, args); }
   std::optional<Row> query_first(std::string_view sql, Bounds args) override {
     return connection_.query_first(sql, args);
   }
-  int64_t execute(std::string_view sql, Bounds args) override {
-    return connection_.execute(sql, args);
-  }
+  int64_t execute(std::string_view sql, Bounds args) override { return connection_.execute(sql, args); }
 
  private:
   Connection& connection_;
@@ -97,6 +93,7 @@ Result<std::unique_ptr<Committer>> Committer::open(OpenOptions options, std::spa
                                                    std::function<Result<>()> keep_folder) {
   std::unique_ptr<Committer> committer(new Committer);
   committer->options_ = std::move(options);
+  committer->options_.gathers_writes = true;  // each commit is synced
   committer->keep_folder_ = std::move(keep_folder);
   auto opened = Connection::open(committer->options_);
   if (!opened) return fail(opened.error());

@@ -84,9 +84,7 @@ class ReadAccess final : public Reader {
   std::optional<Error> run(Store::Job<Reader>& job);
 
  protected:
-  std::vector<Row> query(std::string_view sql, Bounds args) override {
-    return connection_.query(sql, args);
-  }
+  std::vector<Row> query(std::string_view sql, Bounds args) override { return connection_.query(sql, args); }
   std::optional<Row> query_first(std::string_view sql, Bounds args) override {
     return connection_.query_first(sql, args);
   }

@@ -69,9 +69,11 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
   sqlite3* handle = nullptr;
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+  auto files = options.gathers_writes ? std::make_unique<WalGathering>(options.vfs) : nullptr;
+  const auto& vfs = files ? files->name() : options.vfs;
   int code = sqlite3_open_v2(options.path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX,
-                             options.vfs.empty() ? nullptr : options.vfs.c_str());
-  std::unique_ptr<Connection> connection(new Connection(handle));
+                             vfs.empty() ? nullptr : vfs.c_str());
+  std::unique_ptr<Connection> connection(new Connection(handle, std::move(files)));
   if (code != SQLITE_OK) return fail(to_error(code, handle ? sqlite3_errmsg(handle) : sqlite3_errstr(code)));
   sqlite3_extended_result_codes(handle, 1);
   sqlite3_create_function_v2(handle, "fnv1a", 1, SQLITE_UTF8 | SQLITE_DETERMINISTIC, nullptr, hash_text,
@@ -233,7 +235,8 @@ Connection::Prepared Connection::prepare(std::string_view sql, Bounds args) {
     int at = static_cast<int>(i) + 1;
     if (const auto* bytes = std::get_if<std::string_view>(&args[i]))
       // One without an address would be null.
-      sqlite3_bind_text64(raw, at, bytes->data() ? bytes->data() : "", bytes->size(), SQLITE_STATIC, SQLITE_UTF8);
+      sqlite3_bind_text64(raw, at, bytes->data() ? bytes->data() : "", bytes->size(), SQLITE_STATIC,
+                          SQLITE_UTF8);
     else if (const auto* integer = std::get_if<int64_t>(&args[i]))
       sqlite3_bind_int64(raw, at, *integer);
     else if (const auto* real = std::get_if<double>(&args[i]))
@@ -260,7 +263,8 @@ Row Connection::row_of(const Prepared& prepared) {
         break;
       default: {
         const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-        row.add(std::string_view(text ? text : "", static_cast<size_t>(sqlite3_column_bytes(statement, column))));
+        row.add(
+            std::string_view(text ? text : "", static_cast<size_t>(sqlite3_column_bytes(statement, column))));
       }
     }
   return row;

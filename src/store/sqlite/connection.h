@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "store/sqlite/wal_gathering.h"
 #include "store/tx.h"
 
 namespace cru::sqlite {
@@ -25,6 +26,8 @@ struct OpenOptions {
   std::string path;
   Mode mode = Mode::writer;
   std::string vfs = {};  ///< another file system than the default
+  /// What a commit writes to the WAL is written in large pieces. Only where each commit is synced.
+  bool gathers_writes = false;
 };
 
 class Connection {
@@ -66,7 +69,8 @@ class Connection {
   int wal_pages() const { return wal_pages_; }
 
  private:
-  explicit Connection(sqlite3* handle) : handle_(handle) {}
+  Connection(sqlite3* handle, std::unique_ptr<WalGathering> files)
+      : files_(std::move(files)), handle_(handle) {}
   struct Finalizer {
     void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
   };
@@ -93,6 +97,7 @@ class Connection {
   static Row row_of(const Prepared& prepared);
   [[noreturn]] void throw_failure(int code);
 
+  std::unique_ptr<WalGathering> files_;  ///< that it was opened by, if they are our own
   sqlite3* handle_;
   Statements statements_;
   /// Statements by where their text is: nearly all are constants of the program, whose text need not be
