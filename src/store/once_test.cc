@@ -102,6 +102,14 @@ TEST_F(OnceTest, AClaimIsFinishedInItsPlace) {
   EXPECT_TRUE(claim().is_ours);
 }
 
+TEST_F(OnceTest, AReplyGoesWhereItsRequestHasClaimedItsPlace) {
+  auto once = request("1");
+  ASSERT_TRUE(write([once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); }));
+  EXPECT_EQ(ask("1"), 1);
+  EXPECT_EQ(ask("1"), 1);
+  EXPECT_EQ(count("replies"), 1);
+}
+
 TEST_F(OnceTest, TheSameIdWithOtherInputIsRefused) {
   ask("1");
   auto once = request("1");

@@ -35,6 +35,22 @@ TEST_F(WorkBatchTest, ClaimsAsManyAsThereAreMostUrgentFirst) {
   EXPECT_NE(row("a").fencing_token, row("b").fencing_token);
 }
 
+TEST_F(WorkBatchTest, ClaimsAmongSeveralTypesByUrgencyAndEachItemOnce) {
+  for (auto [id, type, priority] : std::vector<std::tuple<std::string, std::string, int64_t>>{
+           {"a", "build", 5}, {"b", "test", 1}, {"c", "other", 1}, {"d", "test", 5}, {"e", "build", 2}})
+    ASSERT_TRUE(submit({.task_id = id, .task_type = type, .priority = priority}));
+  auto claim = [&](int64_t most) {
+    return ids_in(thread->await([&] {
+      return queue->claim(who("ann"), {.task_types = {"build", "test", "build"}, .max_items = most});
+    }));
+  };
+  EXPECT_EQ(claim(3), "bea");
+  EXPECT_EQ(claim(3), "d");
+  EXPECT_EQ(claim(3), "");
+  EXPECT_EQ(row("e").fencing_token, row("b").fencing_token + 1);
+  EXPECT_EQ(row("d").fencing_token, row("b").fencing_token + 3);
+}
+
 TEST_F(WorkBatchTest, ARepeatedClaimOfSeveralGetsTheSame) {
   for (const auto* id : {"a", "b", "c"}) add(id);
   ASSERT_EQ(ids_in(claim_many(who("ann", "r1"), 2)), "ab");

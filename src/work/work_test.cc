@@ -25,6 +25,26 @@ TEST(Work, StatusNamesGoBothWays) {
     EXPECT_EQ(work_status_from(name(status)), status);
 }
 
+TEST(Work, ItsEventIsTheSameAsTextAndAsAnObject) {
+  auto full = claimed_by_ann();
+  full.description = "say \"hello\"\n\\ é";
+  full.depends_on = {"x", "y \"z\""};
+  full.verify = {"make", "test"};
+  full.verify_run = "verify-a-1";
+  full.claimed_by_member = "m-1";
+  full.deadline = after(noon, 1h);
+  full.not_before = after(noon, 1s);
+  full.result = R"({"files":["a",1.5]})";
+  full.evidence = R"({"exit_code":0})";
+  full.error_message = "broken";
+  full.submitted_by = "bob";
+  full.created_at = noon.wall;
+  auto damaged = full;
+  damaged.result = "{";
+  for (const auto& work : {item(), full, close(full, WorkStatus::completed, "", noon), damaged})
+    EXPECT_EQ(event_text(work), to_text(to_event(work)));
+}
+
 TEST(Work, AClaimCountsAnAttemptAndHasALease) {
   auto work = claimed_by_ann();
   EXPECT_EQ(work.attempts, 1);

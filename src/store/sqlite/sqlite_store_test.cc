@@ -125,6 +125,26 @@ TEST_F(StoreTest, AStatementThatIsNotSqlIsAnError) {
   EXPECT_TRUE(write(adding("a"))) << "the store goes on";
 }
 
+TEST_F(StoreTest, AStatementIsFoundByItsTextAlsoWhereAnotherStoodBefore) {
+  std::string sql;
+  for (int number : {1, 2, 1, 3, 2}) {
+    sql = fmt::format("SELECT {}", number);
+    EXPECT_EQ(read([&](Reader& reader) -> Result<int64_t> { return reader.row(sql)->integer(0); }), number);
+  }
+}
+
+TEST_F(StoreTest, BindsTextsAsTheyAreAndOnlyWhatIsMissingAsNull) {
+  auto kind = [](Reader& reader, const auto& value) {
+    auto row = reader.row("SELECT typeof(?1), ?1, length(?1)", value);
+    return fmt::format("{} '{}' {}", row->text(0), row->is_null(1) ? "" : row->text(1), row->integer(2));
+  };
+  auto kinds = *read([&](Reader& reader) -> Result<Texts> {
+    return Texts{kind(reader, std::string_view()), kind(reader, std::optional<std::string>()),
+                 kind(reader, std::optional<std::string>("some")), kind(reader, std::string("text"))};
+  });
+  EXPECT_EQ(kinds, (Texts{"text '' 0", "null '' 0", "text 'some' 4", "text 'text' 4"}));
+}
+
 TEST_F(StoreTest, AFullDiskIsToldAsSuchAndChangesNothing) {
   ASSERT_TRUE(write(adding("a")));
   auto done = write([](Tx& tx) -> Result<int64_t> {
