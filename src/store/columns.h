@@ -1,0 +1,285 @@
+#pragma once
+/// Columns: which columns of a table hold which members of a struct, said once. From that come the texts of
+/// statements, and the reading and writing of rows; no position is written by hand.
+///
+///   constexpr auto lock_columns = columns<Lock>(
+///       "locks", column("path", &Lock::path), column<ByName<kind_from>>("kind", &Lock::kind),
+///       part(&Lock::expires, column("expires_at", &Moment::wall), column("boot", &Moment::boot)));
+///
+///   auto lock = read_row(reader, select<lock_columns, "SELECT {} FROM locks WHERE path = ?">, path);
+///   insert_row<lock_columns>(tx, *lock);
+///   update_row<lock_columns, "path", "kind", "boot">(tx, *lock);  // the last two, of the one with its path
+///
+/// A list is a constant of a namespace, and what does not fit together is not compiled.
+#include <memory>
+#include <tuple>
+#include <utility>
+
+#include "store/column_value.h"
+#include "store/statement_text.h"
+
+namespace cru {
+
+/// A column and the member that it holds, in the way of `Stored`.
+template <class Stored, class T, class Member>
+struct Column {
+  using Of = T;
+  static constexpr size_t width = 1;
+  std::string_view name;
+  Member T::* member;
+
+  auto store(const T& value) const { return Stored::store(value.*member); }
+  void load(const Row& row, size_t at, T& value) const { value.*member = Stored::load(row, at); }
+  constexpr auto singles() const { return std::tuple(*this); }
+};
+
+template <class Stored = void, class T, class Member>
+constexpr auto column(std::string_view name, Member T::* member) {
+  using Way = std::conditional_t<std::is_void_v<Stored>, ColumnValue<Member>, Stored>;
+  return Column<Way, T, Member>{name, member};
+}
+
+/// One column of a member that takes several: of a struct, an optional one, or one that is shared.
+template <class T, class Part, class Inner>
+struct PartColumn {
+  std::string_view name;
+  Part T::* member;
+  Inner inner;
+
+  auto store(const T& value) const {
+    const Part& held = value.*member;
+    if constexpr (std::is_same_v<Part, typename Inner::Of>)
+      return inner.store(held);
+    else
+      return held ? std::optional(inner.store(*held)) : std::nullopt;
+  }
+};
+
+template <class T, class Part, class First, class... Others>
+struct PartColumns {
+  using Of = T;
+  using Whole = typename First::Of;
+  static constexpr size_t width = 1 + sizeof...(Others);
+  Part T::* member;
+  std::tuple<First, Others...> columns;
+
+  void load(const Row& row, size_t at, T& value) const {
+    if constexpr (std::is_same_v<Part, Whole>) {
+      load_whole(row, at, value.*member);
+    } else if constexpr (std::is_same_v<Part, std::optional<Whole>>) {
+      // The first column says whether it is there.
+      if (!row.is_null(at)) load_whole(row, at, (value.*member).emplace());
+    } else {
+      auto made = std::make_shared<Whole>();
+      load_whole(row, at, *made);
+      value.*member = std::move(made);
+    }
+  }
+  void load_whole(const Row& row, size_t at, Whole& whole) const {
+    std::apply([&](const auto&... column) { (column.load(row, at++, whole), ...); }, columns);
+  }
+  constexpr auto singles() const {
+    return std::apply(
+        [&](const auto&... column) {
+          return std::tuple(
+              PartColumn<T, Part, std::remove_cvref_t<decltype(column)>>{column.name, member, column}...);
+        },
+        columns);
+  }
+};
+
+/// The columns of a member that is a struct, an optional one (null: there is none), or a shared one.
+template <class T, class Part, class... Columns>
+constexpr auto part(Part T::* member, Columns... columns) {
+  return PartColumns<T, Part, Columns...>{member, {columns...}};
+}
+
+template <class T, class... Items>
+struct ColumnList {
+  using Of = T;
+  static constexpr size_t width = (Items::width + ...);
+  std::string_view table;
+  std::tuple<Items...> items;
+
+  /// What the first `width` columns of a row hold.
+  T read(const Row& row) const {
+    T value;
+    size_t at = 0;
+    std::apply([&](const auto&... item) { ((item.load(row, at, value), at += item.width), ...); }, items);
+    return value;
+  }
+  constexpr auto singles() const {
+    return std::apply([](const auto&... item) { return std::tuple_cat(item.singles()...); }, items);
+  }
+  constexpr auto names() const {
+    return std::apply(
+        [](const auto&... single) { return std::array<std::string_view, width>{single.name...}; }, singles());
+  }
+  constexpr size_t place_of(std::string_view name) const {
+    auto all = names();
+    auto found = std::ranges::find(all, name);
+    if (found == all.end()) throw "the list has no column of this name";
+    return static_cast<size_t>(found - all.begin());
+  }
+};
+
+template <class T, class... Items>
+constexpr auto columns(std::string_view table, Items... items) {
+  static_assert((std::is_same_v<typename Items::Of, T> && ...), "a column of another struct");
+  return ColumnList<T, Items...>{table, {items...}};
+}
+
+// Reading.
+
+template <const auto& list>
+struct Select {
+  static constexpr const auto& columns = list;
+  std::string_view sql;
+};
+
+template <const auto& list, Literal text>
+struct SelectText {
+  static constexpr TextMaker make() { return with_columns(text.view(), list.names()); }
+};
+
+/// A statement that reads the columns of a list: "SELECT {} FROM runs WHERE …", or "SELECT {r} FROM runs AS r
+/// …" where they need an alias. More columns may follow.
+template <const auto& list, Literal text>
+constexpr Select<list> select{StaticText<SelectText<list, text>>::view};
+
+/// What `read` makes of each row that a statement finds.
+template <class Read, class... Args>
+auto read_each(Reader& reader, std::string_view sql, Read read, Args&&... args) {
+  auto rows = reader.rows(sql, std::forward<Args>(args)...);
+  std::vector<decltype(read(rows.front()))> found;
+  found.reserve(rows.size());
+  for (const auto& row : rows) found.push_back(read(row));
+  return found;
+}
+
+template <class T>
+std::optional<T> first_of(std::vector<T> all) {
+  if (all.empty()) return {};
+  return std::move(all.front());
+}
+
+/// The value of each row that a select finds; with `More`, a tuple of it and of the columns that follow.
+template <class... More, class Select, class... Args>
+auto read_rows(Reader& reader, Select select, Args&&... args) {
+  auto read = [](const Row& row) {
+    auto value = Select::columns.read(row);
+    [[maybe_unused]] size_t at = Select::columns.width;
+    if constexpr (sizeof...(More) == 0)
+      return value;
+    else
+      return std::tuple<decltype(value), More...>{std::move(value), ColumnValue<More>::load(row, at++)...};
+  };
+  return read_each(reader, select.sql, read, std::forward<Args>(args)...);
+}
+/// The same of the first row, if there is one.
+template <class... More, class Select, class... Args>
+auto read_row(Reader& reader, Select select, Args&&... args) {
+  return first_of(read_rows<More...>(reader, select, std::forward<Args>(args)...));
+}
+
+/// The columns of each row that any other statement finds: one by itself, several as a tuple.
+template <class... Ts, class... Args>
+auto read_values(Reader& reader, std::string_view sql, Args&&... args) {
+  auto read = [](const Row& row) {
+    size_t at = 0;
+    if constexpr (sizeof...(Ts) == 1)
+      return (ColumnValue<Ts>::load(row, at), ...);
+    else
+      return std::tuple<Ts...>{ColumnValue<Ts>::load(row, at++)...};
+  };
+  return read_each(reader, sql, read, std::forward<Args>(args)...);
+}
+/// The same of the first row, if there is one.
+template <class... Ts, class... Args>
+auto read_value(Reader& reader, std::string_view sql, Args&&... args) {
+  return first_of(read_values<Ts...>(reader, sql, std::forward<Args>(args)...));
+}
+
+// Writing. Each of these gives how many rows changed.
+
+template <const auto& list>
+inline constexpr auto singles_of = list.singles();
+template <const auto& list>
+using RowOf = typename std::remove_cvref_t<decltype(list)>::Of;
+
+template <const auto& list, Literal verb, Literal key, Literal... more>
+struct InsertText {
+  static constexpr TextMaker make() {
+    constexpr auto own = list.names();
+    std::array<std::string_view, own.size() + sizeof...(more)> names{};
+    std::ranges::copy(own, names.begin());
+    size_t at = own.size();
+    ((names[at++] = more.view()), ...);
+    TextMaker text;
+    text << verb.view() << " INTO " << list.table << "(";
+    list_columns(text, names);
+    text << ") VALUES(";
+    list_placeholders(text, names.size());
+    text << ")";
+    if (key.view().empty()) return text;
+    text << " ON CONFLICT(" << key.view() << ") DO UPDATE SET ";
+    std::string_view between;
+    for (auto name : names)
+      if (name != key.view()) text << std::exchange(between, ", ") << name << " = excluded." << name;
+    return text;
+  }
+};
+
+template <const auto& list, Literal verb, Literal key, Literal... more>
+int64_t insert_as(Tx& tx, const RowOf<list>& value, const auto&... values) {
+  static_assert(sizeof...(more) == sizeof...(values), "each further column needs a value");
+  return std::apply(
+      [&](const auto&... single) {
+        return tx.exec(StaticText<InsertText<list, verb, key, more...>>::view, single.store(value)...,
+                       values...);
+      },
+      singles_of<list>);
+}
+
+/// Inserts a row. `more` are columns that the list does not have, which get `values`.
+template <const auto& list, Literal... more>
+int64_t insert_row(Tx& tx, const RowOf<list>& value, const auto&... values) {
+  return insert_as<list, "INSERT", "", more...>(tx, value, values...);
+}
+/// In place of every row that it conflicts with.
+template <const auto& list, Literal... more>
+int64_t replace_row(Tx& tx, const RowOf<list>& value, const auto&... values) {
+  return insert_as<list, "INSERT OR REPLACE", "", more...>(tx, value, values...);
+}
+/// Unless it conflicts with a row that is there.
+template <const auto& list, Literal... more>
+int64_t insert_new_row(Tx& tx, const RowOf<list>& value, const auto&... values) {
+  return insert_as<list, "INSERT OR IGNORE", "", more...>(tx, value, values...);
+}
+/// Inserts it, or changes the row with the same `key`.
+template <const auto& list, Literal key>
+int64_t upsert_row(Tx& tx, const RowOf<list>& value) {
+  static_assert(list.place_of(key.view()) < list.width);
+  return insert_as<list, "INSERT", key>(tx, value);
+}
+
+template <const auto& list, Literal key, Literal... changed>
+struct UpdateText {
+  static constexpr TextMaker make() {
+    TextMaker text;
+    text << "UPDATE " << list.table << " SET ";
+    std::string_view between;
+    ((text << std::exchange(between, ", ") << changed.view() << " = ?"), ...);
+    return text << " WHERE " << key.view() << " = ?";
+  }
+};
+
+/// Changes some columns of the row with the same `key`.
+template <const auto& list, Literal key, Literal... changed>
+int64_t update_row(Tx& tx, const RowOf<list>& value) {
+  return tx.exec(StaticText<UpdateText<list, key, changed...>>::view,
+                 std::get<list.place_of(changed.view())>(singles_of<list>).store(value)...,
+                 std::get<list.place_of(key.view())>(singles_of<list>).store(value));
+}
+
+}  // namespace cru
