@@ -39,6 +39,11 @@ constexpr auto column(std::string_view name, Member T::* member) {
   return Column<Way, T, Member>{name, member};
 }
 
+template <class T>
+std::optional<T> to_optional(T);
+template <class T>
+std::optional<T> to_optional(std::optional<T>);
+
 /// One column of a member that takes several: of a struct, an optional one, or one that is shared.
 template <class T, class Part, class Inner>
 struct PartColumn {
@@ -48,10 +53,12 @@ struct PartColumn {
 
   auto store(const T& value) const {
     const Part& held = value.*member;
-    if constexpr (std::is_same_v<Part, typename Inner::Of>)
+    if constexpr (std::is_same_v<Part, typename Inner::Of>) {
       return inner.store(held);
-    else
-      return held ? std::optional(inner.store(*held)) : std::nullopt;
+    } else {
+      using Stored = decltype(to_optional(inner.store(*held)));
+      return held ? Stored(inner.store(*held)) : Stored();
+    }
   }
 };
 
@@ -132,8 +139,10 @@ constexpr auto columns(std::string_view table, Items... items) {
 // Reading.
 
 template <const auto& list>
+using RowOf = typename std::remove_cvref_t<decltype(list)>::Of;
+
+template <const auto& list>
 struct Select {
-  static constexpr const auto& columns = list;
   std::string_view sql;
 };
 
@@ -156,56 +165,57 @@ auto read_each(Reader& reader, std::string_view sql, Read read, Args&&... args) 
   for (const auto& row : rows) found.push_back(read(row));
   return found;
 }
-
-template <class T>
-std::optional<T> first_of(std::vector<T> all) {
-  if (all.empty()) return {};
-  return std::move(all.front());
+/// What it makes of the first, if there is one; if that is optional itself, an absent one is the same as
+/// none.
+template <class Read, class... Args>
+auto read_first(Reader& reader, std::string_view sql, Read read, Args&&... args) {
+  auto row = reader.row(sql, std::forward<Args>(args)...);
+  return row ? std::optional(read(*row)) : std::nullopt;
 }
 
-/// The value of each row that a select finds; with `More`, a tuple of it and of the columns that follow.
-template <class... More, class Select, class... Args>
-auto read_rows(Reader& reader, Select select, Args&&... args) {
-  auto read = [](const Row& row) {
-    auto value = Select::columns.read(row);
-    [[maybe_unused]] size_t at = Select::columns.width;
-    if constexpr (sizeof...(More) == 0)
-      return value;
-    else
-      return std::tuple<decltype(value), More...>{std::move(value), ColumnValue<More>::load(row, at++)...};
-  };
-  return read_each(reader, select.sql, read, std::forward<Args>(args)...);
+/// The columns of a row: one by itself, several as a tuple.
+template <class... Ts>
+auto values_in(const Row& row) {
+  [[maybe_unused]] size_t at = 0;
+  if constexpr (sizeof...(Ts) == 1)
+    return (ColumnValue<Ts>::load(row, at), ...);
+  else
+    return std::tuple<Ts...>{ColumnValue<Ts>::load(row, at++)...};
 }
-/// The same of the first row, if there is one.
-template <class... More, class Select, class... Args>
-auto read_row(Reader& reader, Select select, Args&&... args) {
-  return first_of(read_rows<More...>(reader, select, std::forward<Args>(args)...));
+/// The value of a list's columns; with `More`, a tuple of it and of the columns that follow.
+template <const auto& list, class... More>
+auto value_in(const Row& row) {
+  [[maybe_unused]] size_t at = list.width;
+  if constexpr (sizeof...(More) == 0)
+    return list.read(row);
+  else
+    return std::tuple<RowOf<list>, More...>{list.read(row), ColumnValue<More>::load(row, at++)...};
 }
 
-/// The columns of each row that any other statement finds: one by itself, several as a tuple.
+/// The values that a select finds; with `More`, tuples of them and the columns that follow.
+template <class... More, const auto& list, class... Args>
+auto read_rows(Reader& reader, Select<list> select, Args&&... args) {
+  return read_each(reader, select.sql, value_in<list, More...>, std::forward<Args>(args)...);
+}
+template <class... More, const auto& list, class... Args>
+auto read_row(Reader& reader, Select<list> select, Args&&... args) {
+  return read_first(reader, select.sql, value_in<list, More...>, std::forward<Args>(args)...);
+}
+
+/// What any other statement finds: of each row its columns, one by itself, several as a tuple.
 template <class... Ts, class... Args>
 auto read_values(Reader& reader, std::string_view sql, Args&&... args) {
-  auto read = [](const Row& row) {
-    size_t at = 0;
-    if constexpr (sizeof...(Ts) == 1)
-      return (ColumnValue<Ts>::load(row, at), ...);
-    else
-      return std::tuple<Ts...>{ColumnValue<Ts>::load(row, at++)...};
-  };
-  return read_each(reader, sql, read, std::forward<Args>(args)...);
+  return read_each(reader, sql, values_in<Ts...>, std::forward<Args>(args)...);
 }
-/// The same of the first row, if there is one.
 template <class... Ts, class... Args>
 auto read_value(Reader& reader, std::string_view sql, Args&&... args) {
-  return first_of(read_values<Ts...>(reader, sql, std::forward<Args>(args)...));
+  return read_first(reader, sql, values_in<Ts...>, std::forward<Args>(args)...);
 }
 
 // Writing. Each of these gives how many rows changed.
 
 template <const auto& list>
 inline constexpr auto singles_of = list.singles();
-template <const auto& list>
-using RowOf = typename std::remove_cvref_t<decltype(list)>::Of;
 
 template <const auto& list, Literal verb, Literal key, Literal... more>
 struct InsertText {

@@ -15,6 +15,7 @@ std::optional<Colour> known_colour(std::string_view name) {
 struct Place {
   int16_t x = -1;
   std::string label = {};
+  std::optional<int64_t> floor = {};
   bool operator==(const Place&) const = default;
 };
 
@@ -49,7 +50,8 @@ constexpr auto thing_columns = columns<Thing>(
     column<TextOrNull>("remark", &Thing::remark), column("code", &Thing::code), column("cost", &Thing::cost),
     column("answer", &Thing::answer), column("ended_at", &Thing::ended_at),
     part(&Thing::home, column("home_x", &Place::x), column("home_label", &Place::label)),
-    part(&Thing::seat, column("seat_x", &Place::x), column("seat_label", &Place::label)),
+    part(&Thing::seat, column("seat_x", &Place::x), column("seat_label", &Place::label),
+         column("seat_floor", &Place::floor)),
     part(&Thing::origin, column("origin_x", &Place::x), column("origin_label", &Place::label)));
 
 struct Pair {
@@ -62,7 +64,7 @@ constexpr Migration thing_schema[] = {{"things", 1, R"(
 CREATE TABLE things(
   id TEXT PRIMARY KEY, count INTEGER, is_new INTEGER, weight REAL, at INTEGER, lasts INTEGER, colour TEXT, shade TEXT,
   kind INTEGER, tags TEXT, details TEXT, extras TEXT, remark TEXT, code INTEGER, cost REAL, answer TEXT,
-  ended_at INTEGER, home_x INTEGER, home_label TEXT, seat_x INTEGER, seat_label TEXT, origin_x INTEGER,
+  ended_at INTEGER, home_x INTEGER, home_label TEXT, seat_x INTEGER, seat_label TEXT, seat_floor INTEGER, origin_x INTEGER,
   origin_label TEXT);
 CREATE TABLE pairs(seq INTEGER PRIMARY KEY, a TEXT UNIQUE, b INTEGER, note TEXT);
 )"}};
@@ -133,7 +135,7 @@ TEST_F(ColumnsTest, ReadBackWhatWasWritten) {
              .answer = "",
              .ended_at = from_millis(2000),
              .home = {1, "home"},
-             .seat = Place{2, "seat"},
+             .seat = Place{2, "seat", 9},
              .origin = std::make_shared<const Place>(Place{3, "origin"})};
   in_transaction([&](Tx& tx) {
     EXPECT_EQ(insert_row<thing_columns>(tx, full), 1);
@@ -168,7 +170,8 @@ TEST_F(ColumnsTest, StoreWhatIsNotThereAsNull) {
     insert_row<thing_columns>(tx, {.id = "t"});
     EXPECT_TRUE(
         tx.row("SELECT 1 FROM things WHERE remark IS NULL AND code IS NULL AND cost IS NULL AND answer IS"
-               " NULL AND ended_at IS NULL AND seat_x IS NULL AND seat_label IS NULL AND home_x = -1"));
+               " NULL AND ended_at IS NULL AND seat_x IS NULL AND seat_label IS NULL AND seat_floor IS NULL "
+               "AND home_x = -1"));
     auto found = thing(tx).value();
     EXPECT_EQ(found.remark, "");
     EXPECT_EQ(found.code, std::nullopt);
