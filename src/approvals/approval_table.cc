@@ -54,10 +54,10 @@ constexpr auto outcome_columns = columns<ApprovalRow>(
 
 std::string id_of(int64_t seq) { return fmt::format("A-{}", seq); }
 
-template <const auto& list, class... Args>
-std::vector<Approval> read_approvals(Reader& reader, Select<list> select, Args&&... args) {
+template <const auto& list, Literal text, class... Args>
+std::vector<Approval> read_approvals(Reader& reader, Args&&... args) {
   std::vector<Approval> found;
-  for (const auto& row : reader.rows(select.sql, std::forward<Args>(args)...)) {
+  for (const auto& row : reader.rows(select<list, text>, std::forward<Args>(args)...)) {
     auto [seq, data] = list.read(row);
     auto value = parse_json(data);
     if (!value || !value->is_object()) {
@@ -116,47 +116,40 @@ void update(Tx& tx, const Approval& approval) {
 std::optional<Approval> find(Reader& reader, std::string_view id) {
   auto seq = seq_of(id);
   if (!seq) return {};
-  return first(read_approvals(reader, select<whole_columns, "SELECT {} FROM approvals WHERE seq = ?">, *seq));
+  return first(read_approvals<whole_columns, "SELECT {} FROM approvals WHERE seq = ?">(reader, *seq));
 }
 
 std::optional<Approval> find_of_use(Reader& reader, std::string_view thread, std::string_view use) {
-  return first(read_approvals(
-      reader,
-      select<whole_columns,
-             "SELECT {} FROM approvals WHERE thread = ? AND use_id = ? ORDER BY seq DESC LIMIT 1">,
-      thread, use));
+  return first(
+      read_approvals<whole_columns,
+                     "SELECT {} FROM approvals WHERE thread = ? AND use_id = ? ORDER BY seq DESC LIMIT 1">(
+          reader, thread, use));
 }
 
 std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit) {
   // The newest there are, told oldest first.
   if (open_only)
-    return read_approvals(reader,
-                          select<outline_columns,
-                                 "SELECT {} FROM (SELECT seq, data FROM approvals WHERE is_open = 1"
-                                 " ORDER BY seq DESC LIMIT ?) ORDER BY seq">,
-                          limit);
-  return read_approvals(reader,
-                        select<outline_columns,
-                               "SELECT {} FROM (SELECT seq, data FROM approvals ORDER BY seq DESC LIMIT ?)"
-                               " ORDER BY seq">,
-                        limit);
+    return read_approvals<outline_columns,
+                          "SELECT {} FROM (SELECT seq, data FROM approvals WHERE is_open = 1"
+                          " ORDER BY seq DESC LIMIT ?) ORDER BY seq">(reader, limit);
+  return read_approvals<outline_columns,
+                        "SELECT {} FROM (SELECT seq, data FROM approvals ORDER BY seq DESC LIMIT ?)"
+                        " ORDER BY seq">(reader, limit);
 }
 
 std::vector<Approval> list_unused(Reader& reader, int64_t limit) {
-  return read_approvals(
-      reader,
-      select<outline_columns,
-             "SELECT {} FROM approvals WHERE state = 'approved' AND is_used = 0 ORDER BY seq LIMIT ?">,
-      limit);
+  return read_approvals<
+      outline_columns,
+      "SELECT {} FROM approvals WHERE state = 'approved' AND is_used = 0 ORDER BY seq LIMIT ?">(reader,
+                                                                                                limit);
 }
 
 std::vector<Approval> waits_of(Reader& reader, std::string_view chat_id, std::string_view member,
                                Time since) {
-  auto all = read_approvals(reader,
-                            select<outcome_columns,
-                                   "SELECT {} FROM approvals WHERE chat_id = ? AND json_valid(data)"
-                                   " AND json_extract(data, '$.member') = ? ORDER BY seq DESC LIMIT 1000">,
-                            chat_id, member);
+  auto all = read_approvals<outcome_columns,
+                            "SELECT {} FROM approvals WHERE chat_id = ? AND json_valid(data)"
+                            " AND json_extract(data, '$.member') = ? ORDER BY seq DESC LIMIT 1000">(
+      reader, chat_id, member);
   std::erase_if(all, [&](const Approval& one) {
     return one.request.via == Via::tool || (one.decided_at && *one.decided_at <= since);
   });
@@ -165,13 +158,11 @@ std::vector<Approval> waits_of(Reader& reader, std::string_view chat_id, std::st
 
 std::vector<Approval> asked_by(Reader& reader, std::string_view member, Time since) {
   constexpr int64_t newest = 256;
-  auto all = read_approvals(
-      reader,
-      select<outcome_columns,
-             "SELECT {} FROM approvals WHERE (is_open = 1 OR seq > (SELECT coalesce(max(seq), 0)"
-             " FROM approvals) - ?1) AND json_valid(data) AND json_extract(data, '$.member') = ?2"
-             " ORDER BY seq LIMIT 1000">,
-      newest, member);
+  auto all =
+      read_approvals<outcome_columns,
+                     "SELECT {} FROM approvals WHERE (is_open = 1 OR seq > (SELECT coalesce(max(seq), 0)"
+                     " FROM approvals) - ?1) AND json_valid(data) AND json_extract(data, '$.member') = ?2"
+                     " ORDER BY seq LIMIT 1000">(reader, newest, member);
   std::erase_if(all, [&](const Approval& one) { return one.decided_at && *one.decided_at <= since; });
   return all;
 }
@@ -212,11 +203,9 @@ int64_t drop_beyond(Tx& tx, std::string_view asker, const Amount& most) {
 }
 
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
-  return read_approvals(reader,
-                        select<outline_columns,
-                               "SELECT {} FROM (SELECT seq, data FROM approvals WHERE chat_id = ?"
-                               " ORDER BY seq DESC LIMIT 1000) ORDER BY seq">,
-                        chat_id);
+  return read_approvals<outline_columns,
+                        "SELECT {} FROM (SELECT seq, data FROM approvals WHERE chat_id = ?"
+                        " ORDER BY seq DESC LIMIT 1000) ORDER BY seq">(reader, chat_id);
 }
 
 int64_t count_of_chat(Reader& reader, std::string_view chat_id) {
@@ -234,14 +223,13 @@ int64_t drop_old(Tx& tx, Time cutoff, int64_t most) {
 std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
                                     const std::vector<std::string>& threads,
                                     const std::vector<std::string>& members) {
-  return read_approvals(
-      reader,
-      select<outcome_columns,
-             "SELECT {} FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
-             " (SELECT value FROM json_each(?2)) OR (?3 <> '[]' AND chat_id = '' AND CASE WHEN"
-             " json_valid(data) THEN json_extract(data, '$.member') IN (SELECT value FROM json_each(?3))"
-             " ELSE 0 END) ORDER BY seq LIMIT 1000">,
-      chat_id, to_text(json::value_from(threads)), to_text(json::value_from(members)));
+  return read_approvals<
+      outcome_columns,
+      "SELECT {} FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
+      " (SELECT value FROM json_each(?2)) OR (?3 <> '[]' AND chat_id = '' AND CASE WHEN"
+      " json_valid(data) THEN json_extract(data, '$.member') IN (SELECT value FROM json_each(?3))"
+      " ELSE 0 END) ORDER BY seq LIMIT 1000">(reader, chat_id, to_text(json::value_from(threads)),
+                                              to_text(json::value_from(members)));
 }
 
 std::map<std::string, int64_t> count_by_state(Reader& reader) {

@@ -250,7 +250,7 @@ void mark_ended(Tx& tx, std::string_view id, Time at) {
 }
 
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
-  return read_first(reader, select<kept_columns, "SELECT {}, state FROM auto_conversations WHERE id = ?">.sql,
+  return read_first(reader, select<kept_columns, "SELECT {}, state FROM auto_conversations WHERE id = ?">,
                     kept_from, id);
 }
 
@@ -265,7 +265,7 @@ std::vector<Kept> conversations(Reader& reader, int64_t limit) {
   return read_each(reader,
                    select<kept_columns,
                           "SELECT {}, state FROM auto_conversations"
-                          " ORDER BY ended_at IS NOT NULL, started_at DESC, id DESC LIMIT ?">.sql,
+                          " ORDER BY ended_at IS NOT NULL, started_at DESC, id DESC LIMIT ?">,
                    kept_from, limit);
 }
 
@@ -280,10 +280,9 @@ Neighbours neighbours_of(Reader& reader, std::string_view id) {
 }
 
 std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit) {
-  auto out = read_rows(
-      reader,
-      select<line_columns, "SELECT {} FROM auto_lines WHERE conversation = ? ORDER BY number DESC LIMIT ?">,
-      conversation, limit);
+  auto out = read_rows<line_columns,
+                       "SELECT {} FROM auto_lines WHERE conversation = ? ORDER BY number DESC LIMIT ?">(
+      reader, conversation, limit);
   std::ranges::reverse(out);
   return out;
 }

@@ -192,20 +192,19 @@ std::map<std::string, Time> limits(Reader& reader) {
 }
 
 std::optional<LiveRow> find_agent(Reader& reader, std::string_view id) {
-  return read_row(reader,
-                  select<agent_columns, "SELECT {} FROM live_agents WHERE id = ? AND left_at IS NULL">, id);
+  return read_row<agent_columns, "SELECT {} FROM live_agents WHERE id = ? AND left_at IS NULL">(reader, id);
 }
 
 std::optional<Lived> find_lived(Reader& reader, std::string_view id) {
-  auto found = read_row<std::optional<Time>>(
-      reader, select<agent_columns, "SELECT {}, left_at FROM live_agents WHERE id = ?">, id);
+  auto found =
+      read_row<agent_columns, "SELECT {}, left_at FROM live_agents WHERE id = ?", std::optional<Time>>(reader,
+                                                                                                       id);
   if (!found) return {};
   return std::make_from_tuple<Lived>(*std::move(found));
 }
 
 std::vector<LiveRow> living_agents(Reader& reader) {
-  return read_rows(reader,
-                   select<agent_columns, "SELECT {} FROM live_agents WHERE left_at IS NULL ORDER BY rowid">);
+  return read_rows<agent_columns, "SELECT {} FROM live_agents WHERE left_at IS NULL ORDER BY rowid">(reader);
 }
 
 bool was_agent(Reader& reader, std::string_view id) {
@@ -243,34 +242,27 @@ void acknowledge(Tx& tx, const std::vector<int64_t>& ids) {
 }
 
 std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  return read_rows(
-      reader,
-      select<said_columns, "SELECT {} FROM agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT ?">,
-      agent_id, limit);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT ?">(
+      reader, agent_id, limit);
 }
 
 std::vector<Said> words_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  return read_rows(reader,
-                   select<said_columns,
-                          "SELECT {} FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
-                          " ORDER BY id DESC LIMIT ?">,
-                   agent_id, limit);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
+                   " ORDER BY id DESC LIMIT ?">(reader, agent_id, limit);
 }
 
 std::vector<Said> notices_of(Reader& reader, std::string_view agent_id, int64_t after, int64_t limit) {
-  return read_rows(reader,
-                   select<said_columns,
-                          "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
-                          " AND receipt = 'noticed' ORDER BY id DESC LIMIT ?">,
-                   agent_id, after, limit);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
+                   " AND receipt = 'noticed' ORDER BY id DESC LIMIT ?">(reader, agent_id, after, limit);
 }
 
 std::vector<Said> receipts_of(Reader& reader, std::string_view message_id) {
-  return read_rows(reader,
-                   select<said_columns,
-                          "SELECT {} FROM agent_conversations WHERE message_id = ? AND receipt IS NOT NULL"
-                          " ORDER BY id">,
-                   message_id);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE message_id = ? AND receipt IS NOT NULL"
+                   " ORDER BY id">(reader, message_id);
 }
 
 std::string_view receipt_in_words(const Said& said) {
@@ -293,11 +285,9 @@ int64_t last_said(Reader& reader) {
 }
 
 std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after) {
-  return read_rows(reader,
-                   select<said_columns,
-                          "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
-                          " AND receipt = 'delivered' ORDER BY id">,
-                   agent_id, after);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
+                   " AND receipt = 'delivered' ORDER BY id">(reader, agent_id, after);
 }
 
 void prune_history(Tx& tx, std::string_view agent_id, int64_t rows) {
@@ -335,8 +325,7 @@ int64_t purge_history(Tx& tx, Time before, int64_t limit) {
 void insert_sent(Tx& tx, const Sent& sent) { insert_row<sent_columns>(tx, sent); }
 
 std::optional<Sent> find_sent(Reader& reader, std::string_view message_id) {
-  return read_row(reader, select<sent_columns, "SELECT {} FROM live_messages WHERE message_id = ?">,
-                  message_id);
+  return read_row<sent_columns, "SELECT {} FROM live_messages WHERE message_id = ?">(reader, message_id);
 }
 
 void insert_task(Tx& tx, const LiveTask& task) { insert_row<task_columns>(tx, task); }
@@ -353,19 +342,18 @@ void begin_task(Tx& tx, std::string_view task_id) {
 }
 
 std::optional<LiveTask> find_task(Reader& reader, std::string_view task_id) {
-  return read_row(reader, select<task_columns, "SELECT {} FROM agent_tasks WHERE task_id = ?">, task_id);
+  return read_row<task_columns, "SELECT {} FROM agent_tasks WHERE task_id = ?">(reader, task_id);
 }
 
 std::vector<LiveTask> tasks_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  return read_rows(
-      reader, select<task_columns, "SELECT {} FROM agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT ?">,
-      agent_id, limit);
+  return read_rows<task_columns, "SELECT {} FROM agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT ?">(
+      reader, agent_id, limit);
 }
 
 std::vector<LiveTask> open_tasks(Reader& reader) {
-  return read_rows(
-      reader, select<task_columns,
-                     "SELECT {} FROM agent_tasks WHERE status IN ('assigned', 'in_progress') ORDER BY id">);
+  return read_rows<task_columns,
+                   "SELECT {} FROM agent_tasks WHERE status IN ('assigned', 'in_progress') ORDER BY id">(
+      reader);
 }
 
 void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at) {

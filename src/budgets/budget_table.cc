@@ -156,8 +156,8 @@ void drop_scope(Tx& tx, std::string_view scope) {
 }
 
 std::optional<Call> find_call(Reader& reader, std::string_view id) {
-  return read_first(reader, select<call_columns, "SELECT {}, data FROM budget_calls WHERE id = ?">.sql,
-                    to_call, id);
+  return read_first(reader, select<call_columns, "SELECT {}, data FROM budget_calls WHERE id = ?">, to_call,
+                    id);
 }
 
 void put_call(Tx& tx, const Call& call) {
@@ -181,8 +181,7 @@ void put_call(Tx& tx, const Call& call) {
 
 std::vector<Call> open_calls(Reader& reader) {
   auto calls = read_each(
-      reader,
-      select<call_columns, "SELECT {}, data FROM budget_calls WHERE is_open = 1 ORDER BY id LIMIT ?">.sql,
+      reader, select<call_columns, "SELECT {}, data FROM budget_calls WHERE is_open = 1 ORDER BY id LIMIT ?">,
       to_call, max_open);
   std::erase_if(calls, [](const Call& call) { return call.is_damaged; });
   return calls;
@@ -191,7 +190,7 @@ std::vector<Call> open_calls(Reader& reader) {
 std::vector<Call> calls_since(Reader& reader, Time since, int64_t most) {
   return read_each(
       reader,
-      select<call_columns, "SELECT {}, data FROM budget_calls WHERE at >= ? ORDER BY at DESC LIMIT ?">.sql,
+      select<call_columns, "SELECT {}, data FROM budget_calls WHERE at >= ? ORDER BY at DESC LIMIT ?">,
       to_call, since, most);
 }
 

@@ -36,7 +36,7 @@ json::object parsed(const std::string& text) {
 struct MessageRecord {
   static std::string store(const minds::Message& message) { return to_text(minds::to_json(message)); }
   static minds::Message load(const Row& row, size_t at) {
-    return minds::message_from(ColumnValue<json::object>::load(row, at));
+    return minds::message_from(value_at<json::object>(row, at));
   }
 };
 
@@ -233,31 +233,28 @@ Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
 }
 
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after, int64_t limit) {
-  return read_rows(
-      reader,
-      select<entry_columns, "SELECT {} FROM chat_entries WHERE thread = ? AND n > ? ORDER BY n LIMIT ?">,
-      thread, after, limit);
+  return read_rows<entry_columns,
+                   "SELECT {} FROM chat_entries WHERE thread = ? AND n > ? ORDER BY n LIMIT ?">(
+      reader, thread, after, limit);
 }
 
 std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread) {
-  return read_row(reader,
-                  select<entry_columns,
-                         "SELECT {} FROM chat_entries WHERE thread = ? AND role <> 'note'"
-                         " ORDER BY n DESC LIMIT 1">,
-                  thread);
+  return read_row<entry_columns,
+                  "SELECT {} FROM chat_entries WHERE thread = ? AND role <> 'note'"
+                  " ORDER BY n DESC LIMIT 1">(reader, thread);
 }
 
 std::vector<LimitNote> limit_notes_of(Reader& reader, const std::vector<std::string>& threads) {
   constexpr std::string_view before = "usage limit of ";
   std::vector<LimitNote> notes;
-  for (const auto& [entry, next_at] : read_rows<std::optional<Time>>(
-           reader,
-           select<entry_columns,
-                  "SELECT {note}, (SELECT next.at FROM chat_entries AS next WHERE next.thread = note.thread"
-                  " AND next.n > note.n ORDER BY next.n LIMIT 1) FROM chat_entries AS note"
-                  " WHERE thread IN (SELECT value FROM json_each(?1)) AND role = 'note'"
-                  " AND (instr(message, ?2) > 0 OR instr(message, ?3) > 0) ORDER BY thread, n">,
-           to_text(json::value_from(threads)), parked_note, resumed_note)) {
+  for (const auto& [entry, next_at] :
+       read_rows<entry_columns,
+                 "SELECT {note}, (SELECT next.at FROM chat_entries AS next WHERE next.thread = note.thread"
+                 " AND next.n > note.n ORDER BY next.n LIMIT 1) FROM chat_entries AS note"
+                 " WHERE thread IN (SELECT value FROM json_each(?1)) AND role = 'note'"
+                 " AND (instr(message, ?2) > 0 OR instr(message, ?3) > 0) ORDER BY thread, n",
+                 std::optional<Time>>(reader, to_text(json::value_from(threads)), parked_note,
+                                      resumed_note)) {
     const auto& text = entry.message.text;
     bool is_over = text.starts_with(resumed_note);
     auto at = text.find(before);
@@ -281,7 +278,7 @@ bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::stri
 }
 
 std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id) {
-  return read_row(reader, select<run_owner_columns, "SELECT {} FROM crew_runs WHERE run_id = ?">, run_id);
+  return read_row<run_owner_columns, "SELECT {} FROM crew_runs WHERE run_id = ?">(reader, run_id);
 }
 
 std::vector<std::string> runs_of_chat(Reader& reader, std::string_view chat_id) {

@@ -69,11 +69,9 @@ int64_t end_of_last_life(Reader& reader, std::string_view session_id) {
 
 /// What the agent wrote last in this life of its session.
 std::optional<Handoff> last_written(Reader& reader, std::string_view session_id) {
-  return read_row(reader,
-                  select<handoff_columns,
-                         "SELECT {} FROM handoffs WHERE session_id = ? AND seq > ? AND is_final = 0"
-                         " ORDER BY seq DESC LIMIT 1">,
-                  session_id, end_of_last_life(reader, session_id));
+  return read_row<handoff_columns,
+                  "SELECT {} FROM handoffs WHERE session_id = ? AND seq > ? AND is_final = 0"
+                  " ORDER BY seq DESC LIMIT 1">(reader, session_id, end_of_last_life(reader, session_id));
 }
 
 /// The queue knows which session completed an item, but not in which of its lives.
@@ -144,10 +142,8 @@ std::optional<Handoff> find_handoff(Reader& reader, std::string_view id) {
   if (id.empty()) return {};
   // Ids are hexadecimal: `g` comes after everything that begins with this one.
   auto found =
-      read_rows(reader,
-                select<handoff_columns,
-                       "SELECT {} FROM handoffs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT 2">,
-                id);
+      read_rows<handoff_columns,
+                "SELECT {} FROM handoffs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT 2">(reader, id);
   if (found.empty() || (found.size() > 1 && found[0].id != id)) return {};
   return std::move(found[0]);
 }
@@ -156,24 +152,19 @@ std::vector<Handoff> list_handoffs(Reader& reader, const HandoffFilter& filter, 
   auto words = full_text_query(filter.query, Words::all);
   int64_t empty = filter.empty ? *filter.empty : -1;
   if (!words.empty())
-    return read_rows(reader,
-                     select<handoff_columns,
-                            "SELECT {h} FROM handoff_words w JOIN handoffs h ON h.seq = w.rowid"
-                            " WHERE handoff_words MATCH ?1 AND (?2 = '' OR h.agent_name = ?2)"
-                            " AND (?3 < 0 OR h.is_empty = ?3)"
-                            " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?4">,
-                     words, filter.agent_name, empty, limit);
+    return read_rows<handoff_columns,
+                     "SELECT {h} FROM handoff_words w JOIN handoffs h ON h.seq = w.rowid"
+                     " WHERE handoff_words MATCH ?1 AND (?2 = '' OR h.agent_name = ?2)"
+                     " AND (?3 < 0 OR h.is_empty = ?3)"
+                     " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?4">(
+        reader, words, filter.agent_name, empty, limit);
   if (!filter.agent_name.empty())
-    return read_rows(reader,
-                     select<handoff_columns,
-                            "SELECT {} FROM handoffs WHERE agent_name = ?1 AND (?2 < 0 OR is_empty = ?2)"
-                            " ORDER BY created_at DESC, seq DESC LIMIT ?3">,
-                     filter.agent_name, empty, limit);
-  return read_rows(reader,
-                   select<handoff_columns,
-                          "SELECT {} FROM handoffs WHERE (?1 < 0 OR is_empty = ?1)"
-                          " ORDER BY created_at DESC, seq DESC LIMIT ?2">,
-                   empty, limit);
+    return read_rows<handoff_columns,
+                     "SELECT {} FROM handoffs WHERE agent_name = ?1 AND (?2 < 0 OR is_empty = ?2)"
+                     " ORDER BY created_at DESC, seq DESC LIMIT ?3">(reader, filter.agent_name, empty, limit);
+  return read_rows<handoff_columns,
+                   "SELECT {} FROM handoffs WHERE (?1 < 0 OR is_empty = ?1)"
+                   " ORDER BY created_at DESC, seq DESC LIMIT ?2">(reader, empty, limit);
 }
 
 std::optional<Changeset> changes_of(Reader& reader, const Handoff& handoff) {

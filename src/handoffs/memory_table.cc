@@ -74,30 +74,26 @@ void update_memory(Tx& tx, const Memory& memory) {
 }
 
 std::optional<Memory> find_same(Reader& reader, const Memory& memory, Time since) {
-  return read_row(reader,
-                  select<memory_columns,
-                         "SELECT {} FROM memories WHERE agent_id = ? AND summary_hash = ? AND created_at > ?"
-                         " AND event_type = ? AND summary = ? ORDER BY created_at, seq LIMIT 1">,
-                  memory.agent_id, fnv1a_hex(memory.summary), since, memory.event_type, memory.summary);
+  return read_row<memory_columns,
+                  "SELECT {} FROM memories WHERE agent_id = ? AND summary_hash = ? AND created_at > ?"
+                  " AND event_type = ? AND summary = ? ORDER BY created_at, seq LIMIT 1">(
+      reader, memory.agent_id, fnv1a_hex(memory.summary), since, memory.event_type, memory.summary);
 }
 
 std::vector<Candidate> find_candidates(Reader& reader, const Recall& recall) {
   auto words = full_text_query(recall.query, Words::any);
-  auto tags = ColumnValue<std::vector<std::string>>::store(recall.tags);
+  auto tags = to_column(recall.tags);
   auto found =
       words.empty()
-          ? read_rows<int64_t, double>(
-                reader,
-                select<memory_columns, "SELECT {m}, m.seq, 0.0 FROM memories m WHERE" MEMORY_FILTER
-                                       " ORDER BY m.created_at DESC, m.seq DESC LIMIT 1000">,
-                recall.event_type, tags)
-          : read_rows<int64_t, double>(
-                reader,
-                select<memory_columns,
-                       "SELECT {m}, m.seq, w.rank FROM memory_words w JOIN memories m ON m.seq = w.rowid"
-                       " WHERE memory_words MATCH ?3 AND" MEMORY_FILTER
-                       " ORDER BY w.rank, m.created_at DESC, m.seq DESC LIMIT 1000">,
-                recall.event_type, tags, words);
+          ? read_rows<memory_columns,
+                      "SELECT {m}, m.seq, 0.0 FROM memories m WHERE" MEMORY_FILTER
+                      " ORDER BY m.created_at DESC, m.seq DESC LIMIT 1000",
+                      int64_t, double>(reader, recall.event_type, tags)
+          : read_rows<memory_columns,
+                      "SELECT {m}, m.seq, w.rank FROM memory_words w JOIN memories m ON m.seq = w.rowid"
+                      " WHERE memory_words MATCH ?3 AND" MEMORY_FILTER
+                      " ORDER BY w.rank, m.created_at DESC, m.seq DESC LIMIT 1000",
+                      int64_t, double>(reader, recall.event_type, tags, words);
   std::vector<Candidate> candidates;
   for (auto& [memory, seq, rank] : found)
     candidates.push_back({.memory = std::move(memory), .seq = seq, .bm25 = rank});

@@ -37,24 +37,20 @@ constexpr auto question_columns = columns<Question>(
 std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Question> find(Reader& reader, std::string_view id) {
-  return read_row(reader, select<question_columns, "SELECT {} FROM questions WHERE id = ?">, id);
+  return read_row<question_columns, "SELECT {} FROM questions WHERE id = ?">(reader, id);
 }
 
 std::vector<Question> list(Reader& reader, std::string_view task_id, bool pending_only) {
-  return read_rows(
-      reader,
-      select<question_columns,
-             "SELECT {} FROM questions WHERE (?1 = '' OR task_id = ?1) AND (?2 = 0 OR status = 'pending')"
-             " ORDER BY asked_at, id LIMIT 1000">,
-      task_id, pending_only);
+  return read_rows<
+      question_columns,
+      "SELECT {} FROM questions WHERE (?1 = '' OR task_id = ?1) AND (?2 = 0 OR status = 'pending')"
+      " ORDER BY asked_at, id LIMIT 1000">(reader, task_id, pending_only);
 }
 
 std::vector<Question> pending_of_asker(Reader& reader, std::string_view run_uid) {
-  return read_rows(reader,
-                   select<question_columns,
-                          "SELECT {} FROM questions WHERE run_uid = ? AND status = 'pending'"
-                          " ORDER BY asked_at, id LIMIT 1000">,
-                   run_uid);
+  return read_rows<question_columns,
+                   "SELECT {} FROM questions WHERE run_uid = ? AND status = 'pending'"
+                   " ORDER BY asked_at, id LIMIT 1000">(reader, run_uid);
 }
 
 std::vector<std::string> askers_of_permissions(Reader& reader) {
@@ -63,29 +59,23 @@ std::vector<std::string> askers_of_permissions(Reader& reader) {
 }
 
 std::vector<Question> asked_by(Reader& reader, std::string_view member, Time since) {
-  return read_rows(
-      reader,
-      select<question_columns,
-             "SELECT {} FROM questions WHERE member = ? AND (answered_at IS NULL OR answered_at > ?)"
-             " ORDER BY asked_at, id LIMIT 1000">,
-      member, since);
+  return read_rows<question_columns,
+                   "SELECT {} FROM questions WHERE member = ? AND (answered_at IS NULL OR answered_at > ?)"
+                   " ORDER BY asked_at, id LIMIT 1000">(reader, member, since);
 }
 
 std::vector<Question> asked_by_any(Reader& reader, const std::vector<std::string>& members, Time since) {
-  return read_rows(
-      reader,
-      select<question_columns,
-             "SELECT {} FROM questions WHERE asked_at >= ? AND member IN (SELECT value FROM json_each(?))"
-             " ORDER BY asked_at, id LIMIT 1000">,
-      since, to_text(json::value_from(members)));
+  return read_rows<
+      question_columns,
+      "SELECT {} FROM questions WHERE asked_at >= ? AND member IN (SELECT value FROM json_each(?))"
+      " ORDER BY asked_at, id LIMIT 1000">(reader, since, to_text(json::value_from(members)));
 }
 
 std::vector<Question> undelivered(Reader& reader) {
-  return read_rows(
-      reader,
-      select<question_columns,
-             "SELECT {} FROM questions WHERE status = 'answered' AND delivered = 0 AND reply_context <> ''"
-             " ORDER BY answered_at, id LIMIT 1000">);
+  return read_rows<
+      question_columns,
+      "SELECT {} FROM questions WHERE status = 'answered' AND delivered = 0 AND reply_context <> ''"
+      " ORDER BY answered_at, id LIMIT 1000">(reader);
 }
 
 bool add(Tx& tx, const Question& question) { return insert_new_row<question_columns>(tx, question) > 0; }

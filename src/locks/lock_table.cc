@@ -60,32 +60,29 @@ int64_t release_locks_of(Tx& tx, std::string_view session_id, std::string_view w
 }
 
 std::vector<Lock> list_locks(Reader& reader) {
-  return read_rows(reader, select<lock_columns, "SELECT {} FROM file_locks ORDER BY fencing_token">);
+  return read_rows<lock_columns, "SELECT {} FROM file_locks ORDER BY fencing_token">(reader);
 }
 
 std::vector<Lock> locks_of(Reader& reader, std::string_view session_id) {
-  return read_rows(
-      reader, select<lock_columns, "SELECT {} FROM file_locks WHERE session_id = ? ORDER BY fencing_token">,
-      session_id);
+  return read_rows<lock_columns, "SELECT {} FROM file_locks WHERE session_id = ? ORDER BY fencing_token">(
+      reader, session_id);
 }
 
 std::optional<Lock> find_lock(Reader& reader, const LockKey& key) {
-  return read_row(reader, select<lock_columns, "SELECT {} FROM file_locks WHERE key = ?">, key.text);
+  return read_row<lock_columns, "SELECT {} FROM file_locks WHERE key = ?">(reader, key.text);
 }
 
 std::vector<Lock> overlapping_locks(Reader& reader, const LockKey& key) {
   std::vector<Lock> found;
   if (key.kind == LockKey::Kind::glob) {
-    found = read_rows(
-        reader,
-        select<lock_columns, "SELECT {} FROM file_locks WHERE kind <> 'logical' ORDER BY fencing_token">);
+    found =
+        read_rows<lock_columns, "SELECT {} FROM file_locks WHERE kind <> 'logical' ORDER BY fencing_token">(
+            reader);
   } else if (key.kind == LockKey::Kind::path) {
     // A path meets itself and globs: the other paths, mostly the most by far, need no reading.
-    found = read_rows(reader,
-                      select<lock_columns,
-                             "SELECT {} FROM file_locks WHERE key = ?1 UNION ALL SELECT {} FROM file_locks"
-                             " WHERE kind = 'glob' AND key <> ?1 ORDER BY fencing_token">,
-                      key.text);
+    found = read_rows<lock_columns,
+                      "SELECT {} FROM file_locks WHERE key = ?1 UNION ALL SELECT {} FROM file_locks"
+                      " WHERE kind = 'glob' AND key <> ?1 ORDER BY fencing_token">(reader, key.text);
   } else if (auto same = find_lock(reader, key)) {
     found.push_back(*std::move(same));
   }

@@ -58,7 +58,7 @@ void write_row(Tx& tx, const Member& member) { upsert_row<member_columns, "id">(
 std::span<const Migration> migrations() { return member_schema; }
 
 std::optional<Member> find_member(Reader& reader, std::string_view id) {
-  return read_row(reader, select<member_columns, "SELECT {} FROM members WHERE id = ?">, id);
+  return read_row<member_columns, "SELECT {} FROM members WHERE id = ?">(reader, id);
 }
 
 std::map<std::string, std::string> parents_of(Reader& reader, const std::vector<std::string>& ids) {
@@ -73,9 +73,10 @@ std::map<std::string, std::string> parents_of(Reader& reader, const std::vector<
 
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
   std::vector<Member> all;
-  auto add = [&](Select<member_columns> which) {
+  auto add = [&](std::string_view sql) {
     auto left = most - static_cast<int64_t>(all.size());
-    if (left > 0) std::ranges::move(read_rows(reader, which, left), std::back_inserter(all));
+    if (left > 0)
+      std::ranges::move(read_each(reader, sql, value_in<member_columns>, left), std::back_inserter(all));
   };
   // Each by its index. However many bodies there are, they keep nobody else off the list.
   add(select<member_columns,
@@ -91,19 +92,16 @@ std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
 }
 
 std::vector<Member> list_ended_since(Reader& reader, Time since, int64_t most) {
-  return read_rows(
-      reader,
-      select<member_columns, "SELECT {} FROM members WHERE ended_at >= ? ORDER BY ended_at DESC, id LIMIT ?">,
-      since, most);
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE ended_at >= ? ORDER BY ended_at DESC, id LIMIT ?">(
+      reader, since, most);
 }
 
 std::vector<Member> list_members_in(Reader& reader, std::string_view scope) {
   if (scope.empty()) return {};
-  return read_rows(reader,
-                   select<member_columns,
-                          "SELECT {} FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL"
-                          " ORDER BY started_at, id LIMIT 1000">,
-                   scope);
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL"
+                   " ORDER BY started_at, id LIMIT 1000">(reader, scope);
 }
 
 bool is_session_taken(Reader& reader, std::string_view session_id) {
@@ -112,10 +110,9 @@ bool is_session_taken(Reader& reader, std::string_view session_id) {
 }
 
 std::vector<Member> list_hosted_members(Reader& reader) {
-  return read_rows(reader,
-                   select<member_columns,
-                          "SELECT {} FROM members WHERE ended_at IS NULL AND host_pid IS NOT NULL LIMIT ?">,
-                   max_members);
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE ended_at IS NULL AND host_pid IS NOT NULL LIMIT ?">(
+      reader, max_members);
 }
 
 Result<Member> add_member(Tx& tx, Member member) {

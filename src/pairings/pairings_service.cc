@@ -120,8 +120,7 @@ Task<Result<Redeemed>> Pairings::redeem(std::string code, std::string previous) 
     auto pairing = fresh;
     pairing.label = *label;
     Kept done{.label = pairing.label, .dropped = {}};
-    if (auto before =
-            read_row(tx, select<pairing_columns, "SELECT {} FROM pairings WHERE key_hash = ?">, previous)) {
+    if (auto before = read_row<pairing_columns, "SELECT {} FROM pairings WHERE key_hash = ?">(tx, previous)) {
       drop(tx, *before);
       done.dropped.push_back(before->id);
     }
@@ -146,13 +145,13 @@ bool Pairings::knows(std::string_view key) const { return keys_.contains(sha256(
 
 Task<Result<std::vector<Pairing>>> Pairings::list() {
   co_return co_await store_.read([](Reader& reader) -> Result<std::vector<Pairing>> {
-    return read_rows(reader, select<pairing_columns, "SELECT {} FROM pairings ORDER BY created_at, id">);
+    return read_rows<pairing_columns, "SELECT {} FROM pairings ORDER BY created_at, id">(reader);
   });
 }
 
 Task<Result<Pairing>> Pairings::revoke(std::string id) {
   auto revoked = co_await store_.write([id](Tx& tx) -> Result<Pairing> {
-    auto pairing = read_row(tx, select<pairing_columns, "SELECT {} FROM pairings WHERE id = ?">, id);
+    auto pairing = read_row<pairing_columns, "SELECT {} FROM pairings WHERE id = ?">(tx, id);
     if (!pairing)
       return fail(Code::not_found, fmt::format("pairing not found: \"{}\"", id), "id", "see: cru pair list");
     drop(tx, *pairing);
@@ -165,8 +164,7 @@ Task<Result<Pairing>> Pairings::revoke(std::string id) {
 Task<Result<>> Pairings::drop_all() {
   auto dropped = co_await store_.write([](Tx& tx) -> Result<bool> {
     tx.exec("DELETE FROM pairing_codes");
-    for (const auto& pairing : read_rows(tx, select<pairing_columns, "SELECT {} FROM pairings">))
-      drop(tx, pairing);
+    for (const auto& pairing : read_rows<pairing_columns, "SELECT {} FROM pairings">(tx)) drop(tx, pairing);
     return true;
   });
   if (!dropped) co_return fail(std::move(dropped.error()));

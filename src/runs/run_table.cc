@@ -75,32 +75,26 @@ constexpr auto run_columns = columns<Run>(
 std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Run> find(Reader& reader, std::string_view task_id) {
-  return read_row(reader, select<run_columns, "SELECT {} FROM runs WHERE task_id = ?">, task_id);
+  return read_row<run_columns, "SELECT {} FROM runs WHERE task_id = ?">(reader, task_id);
 }
 
 std::optional<Run> find_of_member(Reader& reader, std::string_view member) {
-  return read_row(reader,
-                  select<run_columns,
-                         "SELECT {} FROM runs WHERE member = ? AND member <> ''"
-                         " ORDER BY created_at DESC LIMIT 1">,
-                  member);
+  return read_row<run_columns,
+                  "SELECT {} FROM runs WHERE member = ? AND member <> ''"
+                  " ORDER BY created_at DESC LIMIT 1">(reader, member);
 }
 
 std::vector<Run> list_of_traces(Reader& reader, const std::vector<std::string>& trace_ids, Time since) {
-  return read_rows(
-      reader,
-      select<run_columns,
-             "SELECT {} FROM runs WHERE created_at >= ? AND trace_id IN (SELECT value FROM json_each(?))"
-             " ORDER BY created_at, task_id LIMIT 1000">,
-      since, to_text(json::value_from(trace_ids)));
+  return read_rows<
+      run_columns,
+      "SELECT {} FROM runs WHERE created_at >= ? AND trace_id IN (SELECT value FROM json_each(?))"
+      " ORDER BY created_at, task_id LIMIT 1000">(reader, since, to_text(json::value_from(trace_ids)));
 }
 
 std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_ids) {
-  return read_rows(reader,
-                   select<run_columns,
-                          "SELECT {} FROM runs WHERE task_id IN (SELECT value FROM json_each(?))"
-                          " ORDER BY created_at, task_id">,
-                   to_text(json::value_from(task_ids)));
+  return read_rows<run_columns,
+                   "SELECT {} FROM runs WHERE task_id IN (SELECT value FROM json_each(?))"
+                   " ORDER BY created_at, task_id">(reader, to_text(json::value_from(task_ids)));
 }
 
 std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
@@ -112,10 +106,8 @@ std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, 
 }
 
 std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id) {
-  return read_row(
-      reader,
-      select<run_columns, "SELECT {} FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1">,
-      trace_id);
+  return read_row<run_columns, "SELECT {} FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1">(
+      reader, trace_id);
 }
 
 std::map<std::string, int64_t> count_by_status(Reader& reader) {
@@ -133,10 +125,9 @@ bool exists(Reader& reader, std::string_view task_id) {
 }
 
 std::vector<Run> list_active(Reader& reader) {
-  return read_rows(
-      reader,
-      select<run_columns,
-             "SELECT {} FROM runs WHERE status IN ('starting', 'running') ORDER BY created_at, task_id">);
+  return read_rows<
+      run_columns,
+      "SELECT {} FROM runs WHERE status IN ('starting', 'running') ORDER BY created_at, task_id">(reader);
 }
 
 std::vector<Run> list(Reader& reader, const ListQuery& query) {
@@ -144,13 +135,11 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
   if (!query.before.empty())
     if (auto row = reader.row("SELECT created_at FROM runs WHERE task_id = ?", query.before))
       before = row->integer(0);
-  return read_rows(
-      reader,
-      select<run_columns,
-             "SELECT {} FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
-             " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"
-             " ORDER BY created_at DESC, task_id DESC LIMIT ?4">,
-      before, query.before, query.status, query.limit);
+  return read_rows<run_columns,
+                   "SELECT {} FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
+                   " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"
+                   " ORDER BY created_at DESC, task_id DESC LIMIT ?4">(reader, before, query.before,
+                                                                       query.status, query.limit);
 }
 
 void put(Tx& tx, const Run& run) { replace_row<run_columns>(tx, run); }
@@ -158,9 +147,8 @@ void put(Tx& tx, const Run& run) { replace_row<run_columns>(tx, run); }
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }
 
 std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit) {
-  return read_rows(reader,
-                   select<run_columns, "SELECT {} FROM runs WHERE ended_at < ? ORDER BY ended_at LIMIT ?">,
-                   cutoff, limit);
+  return read_rows<run_columns, "SELECT {} FROM runs WHERE ended_at < ? ORDER BY ended_at LIMIT ?">(
+      reader, cutoff, limit);
 }
 
 }  // namespace cru::runs

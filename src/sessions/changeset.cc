@@ -63,15 +63,13 @@ json::object to_json(const Changeset& changeset) {
 }
 
 std::optional<Changeset> find_changeset(Reader& reader, std::string_view id) {
-  return read_row(reader, select<changeset_columns, "SELECT {} FROM changesets WHERE id = ?">, id);
+  return read_row<changeset_columns, "SELECT {} FROM changesets WHERE id = ?">(reader, id);
 }
 
 std::vector<Changeset> list_changesets(Reader& reader, std::string_view session_id, int64_t limit) {
-  return read_rows(reader,
-                   select<changeset_columns,
-                          "SELECT {} FROM changesets WHERE session_id = ?"
-                          " ORDER BY created_at DESC, rowid DESC LIMIT ?">,
-                   session_id, limit);
+  return read_rows<changeset_columns,
+                   "SELECT {} FROM changesets WHERE session_id = ?"
+                   " ORDER BY created_at DESC, rowid DESC LIMIT ?">(reader, session_id, limit);
 }
 
 Result<Commits> commits_between(const std::string& folder, const std::string& base, const std::string& head) {

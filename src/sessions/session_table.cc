@@ -138,50 +138,39 @@ Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
 std::span<const Migration> session_migrations() { return session_schema; }
 
 std::optional<Session> find_session(Reader& reader, std::string_view session_id) {
-  return read_row(reader, select<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">,
-                  session_id);
+  return read_row<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">(reader, session_id);
 }
 
 void put_session(Tx& tx, const Session& session) { replace_row<session_columns>(tx, session); }
 
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
-  return read_rows(reader,
-                   select<session_columns,
-                          "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
-                          " AND agent_type <> 'person' ORDER BY last_heartbeat LIMIT ?">,
-                   most);
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
+                   " AND agent_type <> 'person' ORDER BY last_heartbeat LIMIT ?">(reader, most);
 }
 
 std::vector<Session> list_sessions_of_member(Reader& reader, std::string_view member) {
   if (member.empty()) return {};
-  return read_rows(reader,
-                   select<session_columns,
-                          "SELECT {} FROM agent_sessions WHERE member = ? AND member <> ''"
-                          " AND status <> 'disconnected'">,
-                   member);
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE member = ? AND member <> ''"
+                   " AND status <> 'disconnected'">(reader, member);
 }
 
 std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner) {
   if (owner.empty()) return {};
-  return read_rows(reader,
-                   select<session_columns,
-                          "SELECT {} FROM agent_sessions WHERE owner = ? AND owner <> ''"
-                          " AND status <> 'disconnected'">,
-                   owner);
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE owner = ? AND owner <> ''"
+                   " AND status <> 'disconnected'">(reader, owner);
 }
 
 std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most) {
   if (disconnected)
-    return read_rows(reader,
-                     select<session_columns,
-                            "SELECT {} FROM agent_sessions WHERE status = 'disconnected'"
-                            " ORDER BY ended_at DESC LIMIT ?">,
-                     most);
-  return read_rows(reader,
-                   select<session_columns,
-                          "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
-                          " ORDER BY last_heartbeat DESC LIMIT ?">,
-                   most);
+    return read_rows<session_columns,
+                     "SELECT {} FROM agent_sessions WHERE status = 'disconnected'"
+                     " ORDER BY ended_at DESC LIMIT ?">(reader, most);
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
+                   " ORDER BY last_heartbeat DESC LIMIT ?">(reader, most);
 }
 
 std::vector<std::string> owners_of_connected_sessions(Reader& reader) {

@@ -1,105 +1,78 @@
 #pragma once
-/// ColumnValue: how a value of a type stands in one column of the store. `store` gives what is bound to a
-/// statement; `load` reads it back, and what cannot be is told (note_damage), as Row does.
+/// How a value stands in one column of the store: `to_column` gives what is bound to a statement,
+/// `from_column` reads it back. What cannot be is told (note_damage), as Row does.
 #include "base/json.h"
 #include "store/tx.h"
 
 namespace cru {
 
 template <class T>
-struct ColumnValue {
-  static_assert(false,
-                "no column can hold this type: give the column a way (`column<ByName<…>>`), or specialize "
-                "ColumnValue");
-};
+void to_column(const T&) {
+  static_assert(false, "no column holds this type: name a way to store it, as in column<ByName<…>>(…)");
+}
+template <class T>
+void from_column(const Row&, size_t, T&) {
+  static_assert(false, "no column holds this type: name a way to store it, as in column<ByName<…>>(…)");
+}
 
-template <>
-struct ColumnValue<std::string> {
-  static std::string_view store(const std::string& value) { return value; }
-  static std::string load(const Row& row, size_t at) { return row.text(at); }
-};
-
-template <>
-struct ColumnValue<bool> {
-  static bool store(bool value) { return value; }
-  static bool load(const Row& row, size_t at) { return row.boolean(at); }
-};
-
-template <>
-struct ColumnValue<double> {
-  static double store(double value) { return value; }
-  static double load(const Row& row, size_t at) { return row.real(at); }
-};
-
-template <std::integral T>
-struct ColumnValue<T> {
-  static int64_t store(T value) { return static_cast<int64_t>(value); }
-  static T load(const Row& row, size_t at) { return static_cast<T>(row.integer(at)); }
-};
-
-template <>
-struct ColumnValue<Time> {
-  static Time store(Time value) { return value; }
-  static Time load(const Row& row, size_t at) { return row.time(at); }
-};
-
+inline std::string_view to_column(const std::string& value) { return value; }
+inline void from_column(const Row& row, size_t at, std::string& value) { value = row.text(at); }
+inline bool to_column(bool value) { return value; }
+inline void from_column(const Row& row, size_t at, bool& value) { value = row.boolean(at); }
+inline double to_column(double value) { return value; }
+inline void from_column(const Row& row, size_t at, double& value) { value = row.real(at); }
+int64_t to_column(const std::integral auto& value) { return static_cast<int64_t>(value); }
+void from_column(const Row& row, size_t at, std::integral auto& value) {
+  value = static_cast<std::remove_reference_t<decltype(value)>>(row.integer(at));
+}
+inline Time to_column(Time value) { return value; }
+inline void from_column(const Row& row, size_t at, Time& value) { value = row.time(at); }
 /// In milliseconds. BootTime is the same type.
-template <>
-struct ColumnValue<Duration> {
-  static int64_t store(Duration value) { return value.count(); }
-  static Duration load(const Row& row, size_t at) { return row.duration(at); }
-};
-
-/// As a JSON array.
-template <>
-struct ColumnValue<std::vector<std::string>> {
-  static std::string store(const std::vector<std::string>& value) { return to_text(json::value_from(value)); }
-  static std::vector<std::string> load(const Row& row, size_t at) { return row.texts(at); }
-};
-
-template <>
-struct ColumnValue<json::value> {
-  static std::string store(const json::value& value) { return to_text(value); }
-  static json::value load(const Row& row, size_t at) {
-    auto text = row.text(at);
-    if (text.empty()) return nullptr;
-    if (auto value = parse_json(text)) return *std::move(value);
-    row.is_damaged(at, "is not JSON");
-    return nullptr;
-  }
-};
-
-template <>
-struct ColumnValue<json::object> {
-  static std::string store(const json::object& value) { return to_text(value); }
-  static json::object load(const Row& row, size_t at) {
-    auto value = ColumnValue<json::value>::load(row, at);
-    if (value.is_object()) return std::move(value.get_object());
-    if (!value.is_null()) row.is_damaged(at, "is not a JSON object");
-    return {};
-  }
-};
-
+inline int64_t to_column(Duration value) { return value.count(); }
+inline void from_column(const Row& row, size_t at, Duration& value) { value = row.duration(at); }
+inline std::string to_column(const std::vector<std::string>& value) {
+  return to_text(json::value_from(value));
+}
+inline void from_column(const Row& row, size_t at, std::vector<std::string>& value) { value = row.texts(at); }
+inline std::string to_column(const json::value& value) { return to_text(value); }
+inline void from_column(const Row& row, size_t at, json::value& value) {
+  auto text = row.text(at);
+  auto parsed = parse_json(text);
+  if (!parsed && !text.empty()) row.is_damaged(at, "is not JSON");
+  value = parsed ? *std::move(parsed) : nullptr;
+}
+inline std::string to_column(const json::object& value) { return to_text(value); }
+inline void from_column(const Row& row, size_t at, json::object& value) {
+  json::value parsed;
+  from_column(row, at, parsed);
+  if (!parsed.is_object() && !parsed.is_null()) row.is_damaged(at, "is not a JSON object");
+  value = parsed.is_object() ? std::move(parsed.get_object()) : json::object();
+}
 /// Null if there is none.
 template <class T>
-struct ColumnValue<std::optional<T>> {
-  static auto store(const std::optional<T>& value) {
-    return value ? std::optional(ColumnValue<T>::store(*value)) : std::nullopt;
-  }
-  static std::optional<T> load(const Row& row, size_t at) {
-    if constexpr (std::is_same_v<T, Time>)
-      return row.maybe_time(at);
-    else if constexpr (std::is_same_v<T, int64_t>)
-      return row.maybe_integer(at);
-    else
-      return row.is_null(at) ? std::nullopt : std::optional<T>(ColumnValue<T>::load(row, at));
-  }
-};
+auto to_column(const std::optional<T>& value) {
+  return value ? std::optional(to_column(*value)) : std::nullopt;
+}
+template <class T>
+void from_column(const Row& row, size_t at, std::optional<T>& value) {
+  value.reset();
+  if (!row.is_null(at)) from_column(row, at, value.emplace());
+}
+inline void from_column(const Row& row, size_t at, std::optional<int64_t>& value) {
+  value = row.maybe_integer(at);
+}
+inline void from_column(const Row& row, size_t at, std::optional<Time>& value) { value = row.maybe_time(at); }
 
-// Ways to store what its type alone does not say; a column names them: column<ByName<status_from>>("status",
-// …).
+template <class T>
+T value_at(const Row& row, size_t at) {
+  T value = {};
+  from_column(row, at, value);
+  return value;
+}
 
-/// An enumerator by its `name()`. `from` reads one; of those that it may not know it becomes `unknown`.
+// Ways to store what the type alone does not say: column<ByName<status_from>>("status", &Run::status).
+
+/// An enumerator by its `name()`. `from` reads it; where that may fail, `unknown` is what it gives then.
 template <auto from, auto... unknown>
 struct ByName {
   static std::string_view store(auto value) { return name(value); }

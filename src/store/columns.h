@@ -6,7 +6,7 @@
 ///       "locks", column("path", &Lock::path), column<ByName<kind_from>>("kind", &Lock::kind),
 ///       part(&Lock::expires, column("expires_at", &Moment::wall), column("boot", &Moment::boot)));
 ///
-///   auto lock = read_row(reader, select<lock_columns, "SELECT {} FROM locks WHERE path = ?">, path);
+///   auto lock = read_row<lock_columns, "SELECT {} FROM locks WHERE path = ?">(reader, path);
 ///   insert_row<lock_columns>(tx, *lock);
 ///   update_row<lock_columns, "path", "kind", "boot">(tx, *lock);  // the last two, of the one with its path
 ///
@@ -20,22 +20,31 @@
 
 namespace cru {
 
-/// A column and the member that it holds, in the way of `Stored`.
-template <class Stored, class T, class Member>
+/// A column and the member that it holds. `Way` says how, unless its type does.
+template <class Way, class T, class Member>
 struct Column {
   using Of = T;
   static constexpr size_t width = 1;
   std::string_view name;
   Member T::* member;
 
-  auto store(const T& value) const { return Stored::store(value.*member); }
-  void load(const Row& row, size_t at, T& value) const { value.*member = Stored::load(row, at); }
+  auto store(const T& value) const {
+    if constexpr (std::is_void_v<Way>)
+      return to_column(value.*member);
+    else
+      return Way::store(value.*member);
+  }
+  void load(const Row& row, size_t at, T& value) const {
+    if constexpr (std::is_void_v<Way>)
+      from_column(row, at, value.*member);
+    else
+      value.*member = Way::load(row, at);
+  }
   constexpr auto singles() const { return std::tuple(*this); }
 };
 
-template <class Stored = void, class T, class Member>
+template <class Way = void, class T, class Member>
 constexpr auto column(std::string_view name, Member T::* member) {
-  using Way = std::conditional_t<std::is_void_v<Stored>, ColumnValue<Member>, Stored>;
   return Column<Way, T, Member>{name, member};
 }
 
@@ -44,7 +53,7 @@ std::optional<T> to_optional(T);
 template <class T>
 std::optional<T> to_optional(std::optional<T>);
 
-/// One column of a member that takes several: of a struct, an optional one, or one that is shared.
+/// One column of a part.
 template <class T, class Part, class Inner>
 struct PartColumn {
   std::string_view name;
@@ -68,13 +77,13 @@ struct PartColumns {
   using Whole = typename First::Of;
   static constexpr size_t width = 1 + sizeof...(Others);
   Part T::* member;
-  std::tuple<First, Others...> columns;
+  std::tuple<First, Others...> inner;
 
   void load(const Row& row, size_t at, T& value) const {
     if constexpr (std::is_same_v<Part, Whole>) {
       load_whole(row, at, value.*member);
     } else if constexpr (std::is_same_v<Part, std::optional<Whole>>) {
-      // The first column says whether it is there.
+      (value.*member).reset();
       if (!row.is_null(at)) load_whole(row, at, (value.*member).emplace());
     } else {
       auto made = std::make_shared<Whole>();
@@ -83,22 +92,22 @@ struct PartColumns {
     }
   }
   void load_whole(const Row& row, size_t at, Whole& whole) const {
-    std::apply([&](const auto&... column) { (column.load(row, at++, whole), ...); }, columns);
+    std::apply([&](const auto&... one) { (one.load(row, at++, whole), ...); }, inner);
   }
   constexpr auto singles() const {
     return std::apply(
-        [&](const auto&... column) {
-          return std::tuple(
-              PartColumn<T, Part, std::remove_cvref_t<decltype(column)>>{column.name, member, column}...);
+        [&]<class... Inner>(const Inner&... one) {
+          return std::tuple(PartColumn<T, Part, Inner>{one.name, member, one}...);
         },
-        columns);
+        inner);
   }
 };
 
-/// The columns of a member that is a struct, an optional one (null: there is none), or a shared one.
-template <class T, class Part, class... Columns>
-constexpr auto part(Part T::* member, Columns... columns) {
-  return PartColumns<T, Part, Columns...>{member, {columns...}};
+/// The columns of a member that is a struct, an optional one (none if the first column is null), or a shared
+/// one.
+template <class T, class Part, class... Inner>
+constexpr auto part(Part T::* member, Inner... inner) {
+  return PartColumns<T, Part, Inner...>{member, {inner...}};
 }
 
 template <class T, class... Items>
@@ -119,8 +128,7 @@ struct ColumnList {
     return std::apply([](const auto&... item) { return std::tuple_cat(item.singles()...); }, items);
   }
   constexpr auto names() const {
-    return std::apply(
-        [](const auto&... single) { return std::array<std::string_view, width>{single.name...}; }, singles());
+    return std::apply([](const auto&... one) { return std::array{one.name...}; }, singles());
   }
   constexpr size_t place_of(std::string_view name) const {
     auto all = names();
@@ -135,26 +143,19 @@ constexpr auto columns(std::string_view table, Items... items) {
   static_assert((std::is_same_v<typename Items::Of, T> && ...), "a column of another struct");
   return ColumnList<T, Items...>{table, {items...}};
 }
-
-// Reading.
-
 template <const auto& list>
 using RowOf = typename std::remove_cvref_t<decltype(list)>::Of;
 
-template <const auto& list>
-struct Select {
-  std::string_view sql;
-};
+// Reading.
 
 template <const auto& list, Literal text>
 struct SelectText {
   static constexpr TextMaker make() { return with_columns(text.view(), list.names()); }
 };
-
-/// A statement that reads the columns of a list: "SELECT {} FROM runs WHERE …", or "SELECT {r} FROM runs AS r
-/// …" where they need an alias. More columns may follow.
+/// A statement that reads the columns of a list, "SELECT {} FROM runs WHERE …", or with an alias, "SELECT {r}
+/// FROM runs AS r WHERE …". More columns may follow.
 template <const auto& list, Literal text>
-constexpr Select<list> select{StaticText<SelectText<list, text>>::view};
+constexpr std::string_view select = StaticText<SelectText<list, text>>::view;
 
 /// What `read` makes of each row that a statement finds.
 template <class Read, class... Args>
@@ -165,44 +166,42 @@ auto read_each(Reader& reader, std::string_view sql, Read read, Args&&... args) 
   for (const auto& row : rows) found.push_back(read(row));
   return found;
 }
-/// What it makes of the first, if there is one; if that is optional itself, an absent one is the same as
-/// none.
+/// What it makes of the first. None if there is no row, or if it makes none of it.
 template <class Read, class... Args>
 auto read_first(Reader& reader, std::string_view sql, Read read, Args&&... args) {
   auto row = reader.row(sql, std::forward<Args>(args)...);
   return row ? std::optional(read(*row)) : std::nullopt;
 }
 
-/// The columns of a row: one by itself, several as a tuple.
-template <class... Ts>
-auto values_in(const Row& row) {
-  [[maybe_unused]] size_t at = 0;
-  if constexpr (sizeof...(Ts) == 1)
-    return (ColumnValue<Ts>::load(row, at), ...);
-  else
-    return std::tuple<Ts...>{ColumnValue<Ts>::load(row, at++)...};
-}
-/// The value of a list's columns; with `More`, a tuple of it and of the columns that follow.
+/// The value of a list's columns; with `More`, a tuple of it and the columns that follow.
 template <const auto& list, class... More>
 auto value_in(const Row& row) {
   [[maybe_unused]] size_t at = list.width;
   if constexpr (sizeof...(More) == 0)
     return list.read(row);
   else
-    return std::tuple<RowOf<list>, More...>{list.read(row), ColumnValue<More>::load(row, at++)...};
+    return std::tuple<RowOf<list>, More...>{list.read(row), value_at<More>(row, at++)...};
 }
-
 /// The values that a select finds; with `More`, tuples of them and the columns that follow.
-template <class... More, const auto& list, class... Args>
-auto read_rows(Reader& reader, Select<list> select, Args&&... args) {
-  return read_each(reader, select.sql, value_in<list, More...>, std::forward<Args>(args)...);
+template <const auto& list, Literal text, class... More, class... Args>
+auto read_rows(Reader& reader, Args&&... args) {
+  return read_each(reader, select<list, text>, value_in<list, More...>, std::forward<Args>(args)...);
 }
-template <class... More, const auto& list, class... Args>
-auto read_row(Reader& reader, Select<list> select, Args&&... args) {
-  return read_first(reader, select.sql, value_in<list, More...>, std::forward<Args>(args)...);
+template <const auto& list, Literal text, class... More, class... Args>
+auto read_row(Reader& reader, Args&&... args) {
+  return read_first(reader, select<list, text>, value_in<list, More...>, std::forward<Args>(args)...);
 }
 
-/// What any other statement finds: of each row its columns, one by itself, several as a tuple.
+/// All columns of a row: one by itself, several as a tuple.
+template <class... Ts>
+auto values_in(const Row& row) {
+  [[maybe_unused]] size_t at = 0;
+  if constexpr (sizeof...(Ts) == 1)
+    return (value_at<Ts>(row, at), ...);
+  else
+    return std::tuple<Ts...>{value_at<Ts>(row, at++)...};
+}
+/// What any other statement finds.
 template <class... Ts, class... Args>
 auto read_values(Reader& reader, std::string_view sql, Args&&... args) {
   return read_each(reader, sql, values_in<Ts...>, std::forward<Args>(args)...);
@@ -220,16 +219,13 @@ inline constexpr auto singles_of = list.singles();
 template <const auto& list, Literal verb, Literal key, Literal... more>
 struct InsertText {
   static constexpr TextMaker make() {
-    constexpr auto own = list.names();
-    std::array<std::string_view, own.size() + sizeof...(more)> names{};
-    std::ranges::copy(own, names.begin());
-    size_t at = own.size();
-    ((names[at++] = more.view()), ...);
+    constexpr auto names = list.names();
     TextMaker text;
     text << verb.view() << " INTO " << list.table << "(";
     list_columns(text, names);
-    text << ") VALUES(";
-    list_placeholders(text, names.size());
+    ((text << ", " << more.view()), ...);
+    text << ") VALUES(?";
+    for (size_t i = 1; i < names.size() + sizeof...(more); ++i) text << ", ?";
     text << ")";
     if (key.view().empty()) return text;
     text << " ON CONFLICT(" << key.view() << ") DO UPDATE SET ";
@@ -239,16 +235,12 @@ struct InsertText {
     return text;
   }
 };
-
 template <const auto& list, Literal verb, Literal key, Literal... more>
 int64_t insert_as(Tx& tx, const RowOf<list>& value, const auto&... values) {
   static_assert(sizeof...(more) == sizeof...(values), "each further column needs a value");
-  return std::apply(
-      [&](const auto&... single) {
-        return tx.exec(StaticText<InsertText<list, verb, key, more...>>::view, single.store(value)...,
-                       values...);
-      },
-      singles_of<list>);
+  constexpr auto sql = StaticText<InsertText<list, verb, key, more...>>::view;
+  return std::apply([&](const auto&... one) { return tx.exec(sql, one.store(value)..., values...); },
+                    singles_of<list>);
 }
 
 /// Inserts a row. `more` are columns that the list does not have, which get `values`.
@@ -283,7 +275,6 @@ struct UpdateText {
     return text << " WHERE " << key.view() << " = ?";
   }
 };
-
 /// Changes some columns of the row with the same `key`.
 template <const auto& list, Literal key, Literal... changed>
 int64_t update_row(Tx& tx, const RowOf<list>& value) {

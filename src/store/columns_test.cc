@@ -87,24 +87,24 @@ class ColumnsTest : public StoreFixture {
     }));
   }
   static std::optional<Thing> thing(Tx& tx) {
-    return read_row(tx, select<thing_columns, "SELECT {} FROM things WHERE id = ?">, "t");
+    return read_row<thing_columns, "SELECT {} FROM things WHERE id = ?">(tx, "t");
   }
   static std::vector<std::string> pairs(Tx& tx) {
-    return told(read_rows(tx, select<pair_columns, "SELECT {} FROM pairs ORDER BY a">));
+    return told(read_rows<pair_columns, "SELECT {} FROM pairs ORDER BY a">(tx));
   }
 };
 
 TEST(ColumnText, NamesTheColumnsWhereverAStatementAsksForThem) {
-  EXPECT_EQ((select<pair_columns, "SELECT {} FROM pairs">.sql), "SELECT a, b FROM pairs");
-  EXPECT_EQ((select<pair_columns, "SELECT {p}, p.seq FROM pairs AS p UNION SELECT {}, 0 FROM pairs">.sql),
+  EXPECT_EQ((select<pair_columns, "SELECT {} FROM pairs">), "SELECT a, b FROM pairs");
+  EXPECT_EQ((select<pair_columns, "SELECT {p}, p.seq FROM pairs AS p UNION SELECT {}, 0 FROM pairs">),
             "SELECT p.a, p.b, p.seq FROM pairs AS p UNION SELECT a, b, 0 FROM pairs");
 }
 
 TEST(ColumnText, IsAlwaysAtTheSamePlace) {
-  auto text = [] { return select<pair_columns, "SELECT {} FROM pairs">.sql.data(); };
+  auto text = [] { return select<pair_columns, "SELECT {} FROM pairs">.data(); };
   EXPECT_EQ(text(), text());
   EXPECT_EQ(static_cast<const void*>(text()),
-            static_cast<const void*>(select<pair_columns, "SELECT {} FROM pairs">.sql.data()));
+            static_cast<const void*>(select<pair_columns, "SELECT {} FROM pairs">.data()));
 }
 
 TEST(ColumnText, OfWritingNamesEachColumnOnce) {
@@ -215,8 +215,8 @@ TEST_F(ColumnsTest, ReadFurtherColumnsBehindTheList) {
   in_transaction([&](Tx& tx) {
     insert_row<pair_columns, "note">(tx, {"a", 1}, "first");
     insert_row<pair_columns, "note">(tx, {"b", 2}, std::nullopt);
-    auto found = read_rows<int64_t, std::optional<std::string>>(
-        tx, select<pair_columns, "SELECT {p}, p.seq, p.note FROM pairs AS p ORDER BY a">);
+    auto found = read_rows<pair_columns, "SELECT {p}, p.seq, p.note FROM pairs AS p ORDER BY a", int64_t,
+                           std::optional<std::string>>(tx);
     ASSERT_EQ(found.size(), 2u);
     auto [pair, seq, note] = found[0];
     EXPECT_EQ(pair.a, "a");

@@ -43,10 +43,9 @@ struct StaticText {
   static constexpr std::string_view view{chars.data(), chars.size()};
 };
 
-using ColumnNames = std::span<const std::string_view>;
-
 /// "a, b", or of an alias "t.a, t.b".
-constexpr void list_columns(TextMaker& text, ColumnNames names, std::string_view alias = {}) {
+constexpr void list_columns(TextMaker& text, std::span<const std::string_view> names,
+                            std::string_view alias = {}) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text << ", ";
     if (!alias.empty()) text << alias << ".";
@@ -54,13 +53,8 @@ constexpr void list_columns(TextMaker& text, ColumnNames names, std::string_view
   }
 }
 
-/// "?, ?".
-constexpr void list_placeholders(TextMaker& text, size_t count) {
-  for (size_t i = 0; i < count; ++i) text << (i > 0 ? ", ?" : "?");
-}
-
 /// `text` with the columns in place of each "{}", and in place of "{t}" with the alias `t`.
-constexpr TextMaker with_columns(std::string_view text, ColumnNames names) {
+constexpr TextMaker with_columns(std::string_view text, std::span<const std::string_view> names) {
   TextMaker made;
   size_t at = 0;
   for (auto open = text.find('{'); open != text.npos; open = text.find('{', at)) {
