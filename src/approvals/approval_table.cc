@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "store/columns.h"
+
 namespace cru::approvals {
 namespace {
 
@@ -31,23 +33,39 @@ UPDATE approvals SET asker = coalesce(nullif(json_extract(data, '$.member'), '')
 CREATE INDEX approvals_of_asker ON approvals(asker, is_open, by_person, state, is_used, bytes);
 )"}};
 
-/// The data without the bytes of what is proposed, which may be megabytes: for whoever looks at many.
-constexpr std::string_view without_bytes =
-    "CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal.input', '$.proposal.preview', '$.schema')"
-    " ELSE data END";
+struct ApprovalRow {
+  int64_t seq = 0;
+  std::string data = {};
+};
+constexpr auto whole_columns =
+    columns<ApprovalRow>("approvals", column("seq", &ApprovalRow::seq), column("data", &ApprovalRow::data));
+/// Without the bytes of what is proposed, which may be megabytes: for whoever looks at many.
+constexpr auto outline_columns = columns<ApprovalRow>(
+    "approvals", column("seq", &ApprovalRow::seq),
+    column("CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal.input', '$.proposal.preview',"
+           " '$.schema') ELSE data END",
+           &ApprovalRow::data));
+/// Without all that is proposed.
+constexpr auto outcome_columns = columns<ApprovalRow>(
+    "approvals", column("seq", &ApprovalRow::seq),
+    column("CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal', '$.schema', '$.context')"
+           " ELSE data END",
+           &ApprovalRow::data));
 
 std::string id_of(int64_t seq) { return fmt::format("A-{}", seq); }
 
-std::vector<Approval> to_approvals(const std::vector<Row>& rows) {
+template <const auto& list, Literal text, class... Args>
+std::vector<Approval> read_approvals(Reader& reader, Args&&... args) {
   std::vector<Approval> found;
-  for (const auto& row : rows) {
-    auto value = parse_json(row.text(1));
+  for (const auto& row : reader.rows(select<list, text>, std::forward<Args>(args)...)) {
+    auto [seq, data] = list.read(row);
+    auto value = parse_json(data);
     if (!value || !value->is_object()) {
-      row.is_damaged(1, "is not an approval");
+      row.is_damaged(whole_columns.place_of("data"), "is not an approval");
       continue;
     }
     auto approval = approval_from(value->get_object());
-    approval.id = id_of(row.integer(0));  // what the row says counts
+    approval.id = id_of(seq);  // what the row says counts
     found.push_back(std::move(approval));
   }
   return found;
@@ -98,39 +116,40 @@ void update(Tx& tx, const Approval& approval) {
 std::optional<Approval> find(Reader& reader, std::string_view id) {
   auto seq = seq_of(id);
   if (!seq) return {};
-  return first(to_approvals(reader.rows("SELECT seq, data FROM approvals WHERE seq = ?", *seq)));
+  return first(read_approvals<whole_columns, "SELECT {} FROM approvals WHERE seq = ?">(reader, *seq));
 }
 
 std::optional<Approval> find_of_use(Reader& reader, std::string_view thread, std::string_view use) {
-  return first(to_approvals(
-      reader.rows("SELECT seq, data FROM approvals WHERE thread = ? AND use_id = ? ORDER BY seq DESC LIMIT 1",
-                  thread, use)));
+  return first(
+      read_approvals<whole_columns,
+                     "SELECT {} FROM approvals WHERE thread = ? AND use_id = ? ORDER BY seq DESC LIMIT 1">(
+          reader, thread, use));
 }
 
 std::vector<Approval> list(Reader& reader, bool open_only, int64_t limit) {
   // The newest there are, told oldest first.
-  return to_approvals(
-      reader.rows(fmt::format("SELECT seq, {} FROM (SELECT seq, data FROM approvals{} ORDER BY seq DESC "
-                              "LIMIT ?) ORDER BY seq",
-                              without_bytes, open_only ? " WHERE is_open = 1" : ""),
-                  limit));
+  if (open_only)
+    return read_approvals<outline_columns,
+                          "SELECT {} FROM (SELECT seq, data FROM approvals WHERE is_open = 1"
+                          " ORDER BY seq DESC LIMIT ?) ORDER BY seq">(reader, limit);
+  return read_approvals<outline_columns,
+                        "SELECT {} FROM (SELECT seq, data FROM approvals ORDER BY seq DESC LIMIT ?)"
+                        " ORDER BY seq">(reader, limit);
 }
 
 std::vector<Approval> list_unused(Reader& reader, int64_t limit) {
-  return to_approvals(reader.rows(
-      fmt::format(
-          "SELECT seq, {} FROM approvals WHERE state = 'approved' AND is_used = 0 ORDER BY seq LIMIT ?",
-          without_bytes),
-      limit));
+  return read_approvals<
+      outline_columns,
+      "SELECT {} FROM approvals WHERE state = 'approved' AND is_used = 0 ORDER BY seq LIMIT ?">(reader,
+                                                                                                limit);
 }
 
 std::vector<Approval> waits_of(Reader& reader, std::string_view chat_id, std::string_view member,
                                Time since) {
-  auto all = to_approvals(reader.rows(
-      "SELECT seq, json_remove(data, '$.proposal', '$.schema', '$.context') FROM approvals"
-      " WHERE chat_id = ? AND json_valid(data) AND json_extract(data, '$.member') = ? ORDER BY seq DESC"
-      " LIMIT 1000",
-      chat_id, member));
+  auto all = read_approvals<outcome_columns,
+                            "SELECT {} FROM approvals WHERE chat_id = ? AND json_valid(data)"
+                            " AND json_extract(data, '$.member') = ? ORDER BY seq DESC LIMIT 1000">(
+      reader, chat_id, member);
   std::erase_if(all, [&](const Approval& one) {
     return one.request.via == Via::tool || (one.decided_at && *one.decided_at <= since);
   });
@@ -139,31 +158,34 @@ std::vector<Approval> waits_of(Reader& reader, std::string_view chat_id, std::st
 
 std::vector<Approval> asked_by(Reader& reader, std::string_view member, Time since) {
   constexpr int64_t newest = 256;
-  auto all = to_approvals(
-      reader.rows("SELECT seq, json_remove(data, '$.proposal', '$.schema', '$.context') FROM approvals"
-                  " WHERE (is_open = 1 OR seq > (SELECT coalesce(max(seq), 0) FROM approvals) - ?1)"
-                  " AND json_valid(data) AND json_extract(data, '$.member') = ?2 ORDER BY seq LIMIT 1000",
-                  newest, member));
+  auto all =
+      read_approvals<outcome_columns,
+                     "SELECT {} FROM approvals WHERE (is_open = 1 OR seq > (SELECT coalesce(max(seq), 0)"
+                     " FROM approvals) - ?1) AND json_valid(data) AND json_extract(data, '$.member') = ?2"
+                     " ORDER BY seq LIMIT 1000">(reader, newest, member);
   std::erase_if(all, [&](const Approval& one) { return one.decided_at && *one.decided_at <= since; });
   return all;
 }
 
 std::vector<Unfinished> unfinished_of(Reader& reader, std::string_view thread) {
   std::vector<Unfinished> found;
-  for (const auto& row :
-       reader.rows("SELECT seq, use_id, CASE WHEN json_valid(data) THEN coalesce(json_extract(data, "
-                   "'$.via'), '') ELSE '' END"
-                   " FROM approvals WHERE thread = ? AND is_used = 0 AND (is_open = 1 OR state = 'approved')"
-                   " ORDER BY seq",
-                   thread))
-    found.push_back({.id = id_of(row.integer(0)), .use = row.text(1), .via = row.text(2)});
+  for (auto& [seq, use, via] : read_values<int64_t, std::string, std::string>(
+           reader,
+           "SELECT seq, use_id, CASE WHEN json_valid(data) THEN coalesce(json_extract(data, '$.via'), '')"
+           " ELSE '' END FROM approvals WHERE thread = ? AND is_used = 0"
+           " AND (is_open = 1 OR state = 'approved') ORDER BY seq",
+           thread))
+    found.push_back({.id = id_of(seq), .use = std::move(use), .via = std::move(via)});
   return found;
 }
 
 Amount waiting_of(Reader& reader, std::string_view asker) {
-  auto row = reader.row(
-      "SELECT count(*), coalesce(sum(bytes), 0) FROM approvals WHERE asker = ? AND is_open = 1", asker);
-  return {row->integer(0), row->integer(1)};
+  auto [count, bytes] =
+      read_value<int64_t, int64_t>(
+          reader, "SELECT count(*), coalesce(sum(bytes), 0) FROM approvals WHERE asker = ? AND is_open = 1",
+          asker)
+          .value();
+  return {count, bytes};
 }
 
 std::string_view asker_of(const Request& request) {
@@ -181,10 +203,9 @@ int64_t drop_beyond(Tx& tx, std::string_view asker, const Amount& most) {
 }
 
 std::vector<Approval> list_of_chat(Reader& reader, std::string_view chat_id) {
-  return to_approvals(reader.rows(fmt::format("SELECT seq, {} FROM (SELECT seq, data FROM approvals WHERE "
-                                              "chat_id = ? ORDER BY seq DESC LIMIT 1000) ORDER BY seq",
-                                              without_bytes),
-                                  chat_id));
+  return read_approvals<outline_columns,
+                        "SELECT {} FROM (SELECT seq, data FROM approvals WHERE chat_id = ?"
+                        " ORDER BY seq DESC LIMIT 1000) ORDER BY seq">(reader, chat_id);
 }
 
 int64_t count_of_chat(Reader& reader, std::string_view chat_id) {
@@ -202,13 +223,13 @@ int64_t drop_old(Tx& tx, Time cutoff, int64_t most) {
 std::vector<Approval> list_outcomes(Reader& reader, std::string_view chat_id,
                                     const std::vector<std::string>& threads,
                                     const std::vector<std::string>& members) {
-  return to_approvals(reader.rows(
-      "SELECT seq, CASE WHEN json_valid(data) THEN json_remove(data, '$.proposal', '$.schema', '$.context')"
-      " ELSE data END FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
-      " (SELECT value FROM json_each(?2)) OR (?3 <> '[]' AND chat_id = '' AND CASE WHEN json_valid(data) THEN"
-      " json_extract(data, '$.member') IN (SELECT value FROM json_each(?3)) ELSE 0 END) ORDER BY seq LIMIT "
-      "1000",
-      chat_id, to_text(json::value_from(threads)), to_text(json::value_from(members))));
+  return read_approvals<
+      outcome_columns,
+      "SELECT {} FROM approvals WHERE (chat_id = ?1 AND chat_id <> '') OR thread IN"
+      " (SELECT value FROM json_each(?2)) OR (?3 <> '[]' AND chat_id = '' AND CASE WHEN"
+      " json_valid(data) THEN json_extract(data, '$.member') IN (SELECT value FROM json_each(?3))"
+      " ELSE 0 END) ORDER BY seq LIMIT 1000">(reader, chat_id, to_text(json::value_from(threads)),
+                                              to_text(json::value_from(members)));
 }
 
 std::map<std::string, int64_t> count_by_state(Reader& reader) {
@@ -216,8 +237,9 @@ std::map<std::string, int64_t> count_by_state(Reader& reader) {
   for (auto state : {State::pending, State::held, State::asking, State::approved, State::denied,
                      State::expired, State::withdrawn})
     counts[std::string(name(state))] = 0;
-  for (const auto& row : reader.rows("SELECT state, count(*) FROM approvals GROUP BY state"))
-    counts[row.text(0)] = row.integer(1);
+  for (const auto& [state, count] :
+       read_values<std::string, int64_t>(reader, "SELECT state, count(*) FROM approvals GROUP BY state"))
+    counts[state] = count;
   return counts;
 }
 

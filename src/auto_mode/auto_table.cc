@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "store/columns.h"
+
 namespace cru::auto_mode {
 namespace {
 
@@ -62,25 +64,37 @@ Line line_from(const json::object& value) {
 /// Reads what can be read. What of it cannot, in words; empty if it was read whole.
 std::string read_state(const json::object& value, AutoModeState& state);
 
-constexpr std::string_view columns = "id, started_at, ended_at, state, has_file";
+/// All but the state of a conversation, which follows in its row.
+constexpr auto kept_columns = columns<Kept>(
+    "auto_conversations",
+    part(&Kept::state, column("id", &AutoModeState::id), column("started_at", &AutoModeState::started_at),
+         column("ended_at", &AutoModeState::ended_at)),
+    column("has_file", &Kept::has_file), column("ended_at IS NOT NULL", &Kept::is_ended));
+
+constexpr auto line_columns =
+    columns<Line>("auto_lines", column("number", &Line::number), column("turn", &Line::turn),
+                  column("agent_id", &Line::agent_id), column("name", &Line::name),
+                  column("text", &Line::text), column("at", &Line::at), column("tokens", &Line::tokens));
 
 Kept kept_from(const Row& row) {
-  Kept kept{.state = {}, .has_file = row.boolean(4), .is_ended = !row.is_null(2)};
-  auto& state = kept.state;
-  auto parsed = parse_json(row.text(3));
+  auto kept = kept_columns.read(row);
+  AutoModeState state;
+  auto parsed = parse_json(row.text(kept_columns.width));
   std::string trouble = "it is no JSON object";
   if (parsed && parsed->is_object()) trouble = read_state(parsed->get_object(), state);
   if (trouble.empty() && kept.is_ended == state.is_active())
     trouble = kept.is_ended ? "it is over and goes on" : "it goes on and is over";
-  if (trouble.empty()) return kept;
-  row.is_damaged(3, "is not a conversation: " + trouble);
-  kept.is_unreadable = true;
-  state.id = row.text(0);
-  state.started_at = row.time(1);
-  state.ended_at = row.time(2);
-  state.phase = Phase::over;
-  state.ending = Ending::failed;
-  state.detail = fmt::format("what was kept of the conversation cannot be read: {}", trouble);
+  if (!trouble.empty()) {
+    row.is_damaged(kept_columns.width, "is not a conversation: " + trouble);
+    kept.is_unreadable = true;
+    state.id = kept.state.id;
+    state.started_at = kept.state.started_at;
+    state.ended_at = kept.state.ended_at;
+    state.phase = Phase::over;
+    state.ending = Ending::failed;
+    state.detail = fmt::format("what was kept of the conversation cannot be read: {}", trouble);
+  }
+  kept.state = std::move(state);
   return kept;
 }
 
@@ -227,10 +241,7 @@ void mark_file(Tx& tx, std::string_view id) {
 }
 
 void insert_line(Tx& tx, std::string_view conversation, const Line& line) {
-  tx.exec(
-      "INSERT OR REPLACE INTO auto_lines (conversation, number, turn, agent_id, name, text, at, tokens)"
-      " VALUES (?,?,?,?,?,?,?,?)",
-      conversation, line.number, line.turn, line.agent_id, line.name, line.text, line.at, line.tokens);
+  replace_row<line_columns, "conversation">(tx, line, conversation);
 }
 
 void mark_ended(Tx& tx, std::string_view id, Time at) {
@@ -239,35 +250,27 @@ void mark_ended(Tx& tx, std::string_view id, Time at) {
 }
 
 std::optional<Kept> find_conversation(Reader& reader, std::string_view id) {
-  static const auto sql = fmt::format("SELECT {} FROM auto_conversations WHERE id = ?", columns);
-  auto row = reader.row(sql, id);
-  return row ? std::optional(kept_from(*row)) : std::nullopt;
+  return read_first(reader, select<kept_columns, "SELECT {}, state FROM auto_conversations WHERE id = ?">,
+                    kept_from, id);
 }
 
 std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
-  std::vector<std::string> ids;
   // `~` comes after everything that an id is made of.
-  for (const auto& row :
-       reader.rows("SELECT id FROM auto_conversations WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2",
-                   prefix, limit))
-    ids.push_back(row.text(0));
-  return ids;
+  return read_values<std::string>(
+      reader, "SELECT id FROM auto_conversations WHERE id >= ?1 AND id < ?1 || '~' ORDER BY id LIMIT ?2",
+      prefix, limit);
 }
 
 std::vector<Kept> conversations(Reader& reader, int64_t limit) {
-  static const auto sql = fmt::format(
-      "SELECT {} FROM auto_conversations ORDER BY ended_at IS NOT NULL, started_at DESC, id DESC LIMIT ?",
-      columns);
-  std::vector<Kept> out;
-  for (const auto& row : reader.rows(sql, limit)) out.push_back(kept_from(row));
-  return out;
+  return read_each(reader,
+                   select<kept_columns,
+                          "SELECT {}, state FROM auto_conversations"
+                          " ORDER BY ended_at IS NOT NULL, started_at DESC, id DESC LIMIT ?">,
+                   kept_from, limit);
 }
 
 Neighbours neighbours_of(Reader& reader, std::string_view id) {
-  auto one = [&](std::string_view sql) {
-    auto row = reader.row(sql, id);
-    return row ? row->text(0) : std::string();
-  };
+  auto one = [&](std::string_view sql) { return read_value<std::string>(reader, sql, id).value_or(""); };
   return {one("SELECT b.id FROM auto_conversations AS a, auto_conversations AS b WHERE a.id = ? AND"
               " b.ended_at IS NOT NULL AND (b.started_at, b.id) < (a.started_at, a.id)"
               " ORDER BY b.started_at DESC, b.id DESC LIMIT 1"),
@@ -277,25 +280,22 @@ Neighbours neighbours_of(Reader& reader, std::string_view id) {
 }
 
 std::vector<Line> lines_of(Reader& reader, std::string_view conversation, int64_t limit) {
-  std::vector<Line> out;
-  for (const auto& row : reader.rows("SELECT turn, agent_id, name, text, at, tokens, number FROM auto_lines"
-                                     " WHERE conversation = ? ORDER BY number DESC LIMIT ?",
-                                     conversation, limit))
-    out.push_back(
-        {row.integer(0), row.text(1), row.text(2), row.text(3), row.time(4), row.integer(5), row.integer(6)});
+  auto out = read_rows<line_columns,
+                       "SELECT {} FROM auto_lines WHERE conversation = ? ORDER BY number DESC LIMIT ?">(
+      reader, conversation, limit);
   std::ranges::reverse(out);
   return out;
 }
 
 int64_t purge_conversations(Tx& tx, Time before, int64_t limit) {
-  auto old = tx.row("SELECT id FROM auto_conversations WHERE ended_at < ? LIMIT 1", before);
-  if (!old) return 0;
-  auto id = old->text(0);
+  auto id =
+      read_value<std::string>(tx, "SELECT id FROM auto_conversations WHERE ended_at < ? LIMIT 1", before);
+  if (!id) return 0;
   auto gone = tx.exec(
       "DELETE FROM auto_lines WHERE conversation = ?1 AND number IN"
       " (SELECT number FROM auto_lines WHERE conversation = ?1 LIMIT ?2)",
-      id, limit);
-  if (gone < limit) gone += tx.exec("DELETE FROM auto_conversations WHERE id = ?", id);
+      *id, limit);
+  if (gone < limit) gone += tx.exec("DELETE FROM auto_conversations WHERE id = ?", *id);
   return gone;
 }
 

@@ -5,6 +5,7 @@
 
 #include "members/member_table.h"
 #include "platform/files/log.h"
+#include "store/columns.h"
 
 namespace cru::autonomy {
 namespace {
@@ -56,69 +57,49 @@ INSERT OR IGNORE INTO members(id, name, kind, parent, definition, scope, program
 )";
 constexpr std::array<Migration, 2> steps{{{"autonomy", 1, schema}, {"autonomy", 2, members_of_agents}}};
 
-constexpr auto agent_columns =
-    "id, name, role, backend, mind, definition, persona, warning, listens_to, seed, created_at, state, since,"
-    " col, row, facing, held_col, held_row, seat, error, last_message, thought, cursor, answered";
+struct Facing {
+  static int64_t store(world::Direction facing) { return static_cast<int64_t>(facing); }
+  static world::Direction load(const Row& row, size_t at) {
+    return static_cast<world::Direction>(row.integer(at) & 3);
+  }
+};
+using StateName = ByName<state_from, State::idle>;
+
+constexpr auto agent_columns = columns<LiveRow>(
+    "live_agents",
+    part(&LiveRow::nature, column("id", &Nature::id), column("name", &Nature::name),
+         column("role", &Nature::role), column("backend", &Nature::backend), column("mind", &Nature::mind),
+         column("definition", &Nature::definition), column("persona", &Nature::persona),
+         column("warning", &Nature::warning), column("listens_to", &Nature::listens_to),
+         column("seed", &Nature::seed), column("created_at", &Nature::created_at)),
+    column<StateName>("state", &LiveRow::state), column("since", &LiveRow::since),
+    part(&LiveRow::tile, column("col", &world::Tile::col), column("row", &world::Tile::row)),
+    column<Facing>("facing", &LiveRow::facing),
+    part(&LiveRow::held, column("held_col", &world::Tile::col), column("held_row", &world::Tile::row)),
+    column("seat", &LiveRow::seat), column("error", &LiveRow::error),
+    column("last_message", &LiveRow::last_message), column("thought", &LiveRow::thought),
+    column("cursor", &LiveRow::cursor), column("answered", &LiveRow::answered));
+
+constexpr auto said_columns = columns<Said>(
+    "agent_conversations", column("id", &Said::id), column("agent_id", &Said::agent_id),
+    column("timestamp", &Said::at), column("sender", &Said::sender), column("content", &Said::content),
+    column<TextOrNull>("recipient", &Said::recipient), column<TextOrNull>("message_id", &Said::message_id),
+    column<TextOrNull>("receipt", &Said::receipt));
+
+constexpr auto sent_columns =
+    columns<Sent>("live_messages", column("message_id", &Sent::message_id), column("sender", &Sent::sender),
+                  column("content", &Sent::content), column("recipients", &Sent::recipients),
+                  column("timestamp", &Sent::at));
+
+constexpr auto task_columns = columns<LiveTask>(
+    "agent_tasks", column("task_id", &LiveTask::task_id), column("agent_id", &LiveTask::agent_id),
+    column("task_name", &LiveTask::task_name), column("status", &LiveTask::status),
+    column<TextOrNull>("result", &LiveTask::result), column("created_at", &LiveTask::created_at),
+    column("completed_at", &LiveTask::completed_at));
 
 /// See write_limit.
 constexpr std::string_view limit_prefix = "limit:";
 std::string limit_mark(std::string_view id) { return std::string(limit_prefix) + std::string(id); }
-
-json::object object_from(const std::string& text) {
-  auto parsed = parse_json(text);
-  return parsed && parsed->is_object() ? parsed->get_object() : json::object();
-}
-
-std::optional<int64_t> held_col(const LiveRow& row) {
-  return row.held ? std::optional<int64_t>(row.held->col) : std::nullopt;
-}
-std::optional<int64_t> held_row(const LiveRow& row) {
-  return row.held ? std::optional<int64_t>(row.held->row) : std::nullopt;
-}
-
-world::Tile tile_from(int64_t col, int64_t row) {
-  return {static_cast<int16_t>(col), static_cast<int16_t>(row)};
-}
-
-LiveRow agent_from(const Row& row) {
-  LiveRow out;
-  Nature nature;
-  nature.id = row.text(0);
-  nature.name = row.text(1);
-  nature.role = row.text(2);
-  nature.backend = row.text(3);
-  nature.mind = row.text(4);
-  nature.definition = row.text(5);
-  nature.persona = row.text(6);
-  nature.warning = row.text(7);
-  nature.listens_to = object_from(row.text(8));
-  nature.seed = static_cast<uint64_t>(row.integer(9));
-  nature.created_at = row.time(10);
-  out.state = state_from(row.text(11)).value_or(State::idle);
-  out.since = row.time(12);
-  out.tile = tile_from(row.integer(13), row.integer(14));
-  out.facing = static_cast<world::Direction>(row.integer(15) & 3);
-  if (!row.is_null(16)) out.held = tile_from(row.integer(16), row.integer(17));
-  out.seat = row.text(18);
-  out.error = row.text(19);
-  out.last_message = row.text(20);
-  out.thought = row.integer(21);
-  out.cursor = row.integer(22);
-  out.answered = row.integer(23);
-  out.nature = std::make_shared<const Nature>(std::move(nature));
-  return out;
-}
-
-Said said_from(const Row& row) {
-  return {row.integer(0), row.text(1), row.time(2), row.text(3),
-          row.text(4),    row.text(5), row.text(6), row.text(7)};
-}
-constexpr auto said_columns = "id, agent_id, timestamp, sender, content, recipient, message_id, receipt";
-
-constexpr auto task_columns = "task_id, agent_id, task_name, status, result, created_at, completed_at";
-LiveTask task_from(const Row& row) {
-  return {row.text(0), row.text(1), row.text(2), row.text(3), row.text(4), row.time(5), row.maybe_time(6)};
-}
 
 /// Of "agent_001, agent_002" each by itself.
 json::array names_in(std::string_view recipients) {
@@ -132,10 +113,6 @@ json::array names_in(std::string_view recipients) {
   return names;
 }
 
-std::optional<std::string> or_null(const std::string& text) {
-  return text.empty() ? std::nullopt : std::optional(text);
-}
-
 void write_mark(Tx& tx, std::string_view name, int64_t value) {
   tx.exec(
       "INSERT INTO live_marks (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = "
@@ -143,16 +120,7 @@ void write_mark(Tx& tx, std::string_view name, int64_t value) {
       name, value);
 }
 int64_t read_mark(Reader& reader, std::string_view name) {
-  auto row = reader.row("SELECT value FROM live_marks WHERE name = ?", name);
-  return row ? row->integer(0) : 0;
-}
-
-template <class T, class F>
-std::vector<T> each(const std::vector<Row>& rows, F read) {
-  std::vector<T> out;
-  out.reserve(rows.size());
-  for (const auto& row : rows) out.push_back(read(row));
-  return out;
+  return read_value<int64_t>(reader, "SELECT value FROM live_marks WHERE name = ?", name).value_or(0);
 }
 
 }  // namespace
@@ -176,20 +144,7 @@ LiveRow row_of(const LiveAgent& agent) {
   return row;
 }
 
-void insert_agent(Tx& tx, const LiveRow& row) {
-  const auto& nature = *row.nature;
-  tx.exec(
-      "INSERT INTO live_agents (id, name, role, backend, mind, definition, persona, warning, listens_to, "
-      "seed,"
-      " created_at, state, since, col, row, facing, held_col, held_row, seat, error, last_message, "
-      "thought,"
-      " cursor, answered) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
-      nature.id, nature.name, nature.role, nature.backend, nature.mind, nature.definition, nature.persona,
-      nature.warning, to_text(nature.listens_to), static_cast<int64_t>(nature.seed), nature.created_at,
-      name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
-      static_cast<int64_t>(row.facing), held_col(row), held_row(row), row.seat, row.error, row.last_message,
-      row.thought, row.cursor, row.answered);
-}
+void insert_agent(Tx& tx, const LiveRow& row) { insert_row<agent_columns>(tx, row); }
 
 void add_agent_member(Tx& tx, const Nature& nature) {
   auto added = members::add_kept_member(tx, members::KeptBy::body, nature.id,
@@ -206,13 +161,8 @@ void add_agent_member(Tx& tx, const Nature& nature) {
 }
 
 void update_agent(Tx& tx, const LiveRow& row) {
-  tx.exec(
-      "UPDATE live_agents SET state = ?, since = ?, col = ?, row = ?, facing = ?, held_col = ?,"
-      " held_row = ?, seat = ?, error = ?, last_message = ?, thought = ?, cursor = ?, answered = ? WHERE id "
-      "= ?",
-      name(row.state), row.since, int64_t(row.tile.col), int64_t(row.tile.row),
-      static_cast<int64_t>(row.facing), held_col(row), held_row(row), row.seat, row.error, row.last_message,
-      row.thought, row.cursor, row.answered, row.nature->id);
+  update_row<agent_columns, "id", "state", "since", "col", "row", "facing", "held_col", "held_row", "seat",
+             "error", "last_message", "thought", "cursor", "answered">(tx, row);
 }
 
 void end_agent(Tx& tx, std::string_view id, Time at) {
@@ -235,30 +185,26 @@ std::optional<Time> find_limit(Reader& reader, std::string_view id) {
 
 std::map<std::string, Time> limits(Reader& reader) {
   std::map<std::string, Time> all;
-  for (const auto& row : reader.rows("SELECT name, value FROM live_marks WHERE name GLOB 'limit:*'"))
-    all.emplace(row.text(0).substr(limit_prefix.size()), row.time(1));
+  for (const auto& [name, until] :
+       read_values<std::string, Time>(reader, "SELECT name, value FROM live_marks WHERE name GLOB 'limit:*'"))
+    all.emplace(name.substr(limit_prefix.size()), until);
   return all;
 }
 
 std::optional<LiveRow> find_agent(Reader& reader, std::string_view id) {
-  static const auto sql =
-      std::string("SELECT ") + agent_columns + " FROM live_agents WHERE id = ? AND left_at IS NULL";
-  auto row = reader.row(sql, id);
-  if (!row) return {};
-  return agent_from(*row);
+  return read_row<agent_columns, "SELECT {} FROM live_agents WHERE id = ? AND left_at IS NULL">(reader, id);
 }
 
 std::optional<Lived> find_lived(Reader& reader, std::string_view id) {
-  static const auto sql = std::string("SELECT ") + agent_columns + ", left_at FROM live_agents WHERE id = ?";
-  auto row = reader.row(sql, id);
-  if (!row) return {};
-  return Lived{agent_from(*row), row->maybe_time(24)};
+  auto found =
+      read_row<agent_columns, "SELECT {}, left_at FROM live_agents WHERE id = ?", std::optional<Time>>(reader,
+                                                                                                       id);
+  if (!found) return {};
+  return std::make_from_tuple<Lived>(*std::move(found));
 }
 
 std::vector<LiveRow> living_agents(Reader& reader) {
-  static const auto sql =
-      std::string("SELECT ") + agent_columns + " FROM live_agents WHERE left_at IS NULL ORDER BY rowid";
-  return each<LiveRow>(reader.rows(sql), agent_from);
+  return read_rows<agent_columns, "SELECT {} FROM live_agents WHERE left_at IS NULL ORDER BY rowid">(reader);
 }
 
 bool was_agent(Reader& reader, std::string_view id) {
@@ -287,14 +233,7 @@ int64_t purge_agents(Tx& tx, Time before, int64_t limit) {
   return limit - left;
 }
 
-void insert_said(Tx& tx, const Said& said) {
-  tx.exec(
-      "INSERT INTO agent_conversations (id, agent_id, timestamp, sender, content, recipient, message_id, "
-      "receipt)"
-      " VALUES (?,?,?,?,?,?,?,?)",
-      said.id, said.agent_id, said.at, said.sender, said.content, or_null(said.recipient),
-      or_null(said.message_id), or_null(said.receipt));
-}
+void insert_said(Tx& tx, const Said& said) { insert_row<said_columns>(tx, said); }
 
 void acknowledge(Tx& tx, const std::vector<int64_t>& ids) {
   for (auto id : ids)
@@ -303,30 +242,27 @@ void acknowledge(Tx& tx, const std::vector<int64_t>& ids) {
 }
 
 std::vector<Said> conversation_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  static const auto sql = std::string("SELECT ") + said_columns +
-                          " FROM agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT ?";
-  return each<Said>(reader.rows(sql, agent_id, limit), said_from);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? ORDER BY id DESC LIMIT ?">(
+      reader, agent_id, limit);
 }
 
 std::vector<Said> words_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  static const auto sql = std::string("SELECT ") + said_columns +
-                          " FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
-                          " ORDER BY id DESC LIMIT ?";
-  return each<Said>(reader.rows(sql, agent_id, limit), said_from);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND receipt IS NOT 'noticed'"
+                   " ORDER BY id DESC LIMIT ?">(reader, agent_id, limit);
 }
 
 std::vector<Said> notices_of(Reader& reader, std::string_view agent_id, int64_t after, int64_t limit) {
-  static const auto sql = std::string("SELECT ") + said_columns +
-                          " FROM agent_conversations WHERE agent_id = ? AND id > ? AND receipt = 'noticed'"
-                          " ORDER BY id DESC LIMIT ?";
-  return each<Said>(reader.rows(sql, agent_id, after, limit), said_from);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
+                   " AND receipt = 'noticed' ORDER BY id DESC LIMIT ?">(reader, agent_id, after, limit);
 }
 
 std::vector<Said> receipts_of(Reader& reader, std::string_view message_id) {
-  static const auto sql =
-      std::string("SELECT ") + said_columns +
-      " FROM agent_conversations WHERE message_id = ? AND receipt IS NOT NULL ORDER BY id";
-  return each<Said>(reader.rows(sql, message_id), said_from);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE message_id = ? AND receipt IS NOT NULL"
+                   " ORDER BY id">(reader, message_id);
 }
 
 std::string_view receipt_in_words(const Said& said) {
@@ -349,10 +285,9 @@ int64_t last_said(Reader& reader) {
 }
 
 std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after) {
-  static const auto sql = std::string("SELECT ") + said_columns +
-                          " FROM agent_conversations WHERE agent_id = ? AND id > ? AND receipt = 'delivered'"
-                          " ORDER BY id";
-  return each<Said>(reader.rows(sql, agent_id, after), said_from);
+  return read_rows<said_columns,
+                   "SELECT {} FROM agent_conversations WHERE agent_id = ? AND id > ?"
+                   " AND receipt = 'delivered' ORDER BY id">(reader, agent_id, after);
 }
 
 void prune_history(Tx& tx, std::string_view agent_id, int64_t rows) {
@@ -387,32 +322,19 @@ int64_t purge_history(Tx& tx, Time before, int64_t limit) {
   return gone;
 }
 
-void insert_sent(Tx& tx, const Sent& sent) {
-  tx.exec("INSERT INTO live_messages (message_id, sender, content, recipients, timestamp) VALUES (?,?,?,?,?)",
-          sent.message_id, sent.sender, sent.content, to_text(json::value_from(sent.recipients)), sent.at);
-}
+void insert_sent(Tx& tx, const Sent& sent) { insert_row<sent_columns>(tx, sent); }
 
 std::optional<Sent> find_sent(Reader& reader, std::string_view message_id) {
-  auto row = reader.row(
-      "SELECT message_id, sender, content, recipients, timestamp FROM live_messages WHERE message_id = ?",
-      message_id);
-  if (!row) return {};
-  Sent sent{row->text(0), row->text(1), row->text(2), {}, row->time(4)};
-  sent.recipients = row->texts(3);
-  return sent;
+  return read_row<sent_columns, "SELECT {} FROM live_messages WHERE message_id = ?">(reader, message_id);
 }
 
-void insert_task(Tx& tx, const LiveTask& task) {
-  tx.exec("INSERT INTO agent_tasks (agent_id, task_id, task_name, status, created_at) VALUES (?,?,?,?,?)",
-          task.agent_id, task.task_id, task.task_name, task.status, task.created_at);
-}
+void insert_task(Tx& tx, const LiveTask& task) { insert_row<task_columns>(tx, task); }
 
 bool end_task(Tx& tx, const LiveTask& task) {
   return tx.exec(
-             "UPDATE agent_tasks SET status = ?, result = ?, completed_at = ? WHERE task_id = ? AND agent_id "
-             "= ?"
-             " AND completed_at IS NULL",
-             task.status, or_null(task.result), task.completed_at, task.task_id, task.agent_id) > 0;
+             "UPDATE agent_tasks SET status = ?, result = ?, completed_at = ? WHERE task_id = ?"
+             " AND agent_id = ? AND completed_at IS NULL",
+             task.status, TextOrNull::store(task.result), task.completed_at, task.task_id, task.agent_id) > 0;
 }
 
 void begin_task(Tx& tx, std::string_view task_id) {
@@ -420,21 +342,18 @@ void begin_task(Tx& tx, std::string_view task_id) {
 }
 
 std::optional<LiveTask> find_task(Reader& reader, std::string_view task_id) {
-  static const auto sql = std::string("SELECT ") + task_columns + " FROM agent_tasks WHERE task_id = ?";
-  auto row = reader.row(sql, task_id);
-  return row ? std::optional(task_from(*row)) : std::nullopt;
+  return read_row<task_columns, "SELECT {} FROM agent_tasks WHERE task_id = ?">(reader, task_id);
 }
 
 std::vector<LiveTask> tasks_of(Reader& reader, std::string_view agent_id, int64_t limit) {
-  static const auto sql =
-      std::string("SELECT ") + task_columns + " FROM agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT ?";
-  return each<LiveTask>(reader.rows(sql, agent_id, limit), task_from);
+  return read_rows<task_columns, "SELECT {} FROM agent_tasks WHERE agent_id = ? ORDER BY id DESC LIMIT ?">(
+      reader, agent_id, limit);
 }
 
 std::vector<LiveTask> open_tasks(Reader& reader) {
-  static const auto sql = std::string("SELECT ") + task_columns +
-                          " FROM agent_tasks WHERE status IN ('assigned', 'in_progress') ORDER BY id";
-  return each<LiveTask>(reader.rows(sql), task_from);
+  return read_rows<task_columns,
+                   "SELECT {} FROM agent_tasks WHERE status IN ('assigned', 'in_progress') ORDER BY id">(
+      reader);
 }
 
 void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time at) {
@@ -444,30 +363,32 @@ void insert_state(Tx& tx, std::string_view agent_id, State from, State to, Time 
 
 json::array states_of(Reader& reader, std::string_view agent_id, int64_t limit) {
   json::array out;
-  for (const auto& row :
-       reader.rows("SELECT id, old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?"
-                   " ORDER BY id DESC LIMIT ?",
-                   agent_id, limit))
-    out.push_back(json::object{{"id", row.integer(0)},
+  for (const auto& [id, from, to, at] : read_values<int64_t, std::string, std::string, Time>(
+           reader,
+           "SELECT id, old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?"
+           " ORDER BY id DESC LIMIT ?",
+           agent_id, limit))
+    out.push_back(json::object{{"id", id},
                                {"agent_id", agent_id},
-                               {"old_state", row.text(1)},
-                               {"new_state", row.text(2)},
-                               {"timestamp", to_rfc3339(row.time(3))}});
+                               {"old_state", from},
+                               {"new_state", to},
+                               {"timestamp", to_rfc3339(at)}});
   return out;
 }
 
 std::vector<Thinking> thoughts_of(Reader& reader, std::string_view agent_id, int64_t limit) {
   std::vector<Thinking> thoughts;
   std::optional<Thinking> end;  // of the one whose beginning comes next
-  for (const auto& row :
-       reader.rows("SELECT old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?1 AND"
-                   " (old_state = 'thinking' OR new_state = 'thinking') ORDER BY id DESC LIMIT ?2",
-                   agent_id, 2 * limit)) {
-    if (row.text(0) == name(State::thinking))
-      end = Thinking{.ended = row.time(2), .then = state_from(row.text(1)).value_or(State::idle)};
-    if (row.text(1) != name(State::thinking)) continue;
+  for (const auto& [from, to, at] : read_values<std::string, std::string, Time>(
+           reader,
+           "SELECT old_state, new_state, timestamp FROM agent_state_history WHERE agent_id = ?1 AND"
+           " (old_state = 'thinking' OR new_state = 'thinking') ORDER BY id DESC LIMIT ?2",
+           agent_id, 2 * limit)) {
+    if (from == name(State::thinking))
+      end = Thinking{.ended = at, .then = state_from(to).value_or(State::idle)};
+    if (to != name(State::thinking)) continue;
     auto thought = std::exchange(end, {}).value_or(Thinking{});
-    thought.began = row.time(2);
+    thought.began = at;
     thoughts.push_back(thought);
   }
   std::ranges::reverse(thoughts);
@@ -479,8 +400,7 @@ void write_user(Tx& tx, std::string_view id, const json::object& data) {
 }
 void drop_user(Tx& tx, std::string_view id) { tx.exec("DELETE FROM live_users WHERE id = ?", id); }
 std::vector<json::object> users_left(Reader& reader) {
-  return each<json::object>(reader.rows("SELECT data FROM live_users ORDER BY id"),
-                            [](const Row& row) { return object_from(row.text(0)); });
+  return read_values<json::object>(reader, "SELECT data FROM live_users ORDER BY id");
 }
 
 void write_heard(Tx& tx, int64_t seq) { write_mark(tx, "heard", seq); }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "store/columns.h"
+
 namespace cru::budgets {
 namespace {
 
@@ -56,31 +58,28 @@ Setting setting_from(const Row& row, size_t column) {
           .is_warned = bool_or(*value, "warned")};
 }
 
-std::vector<Call> to_calls(const std::vector<Row>& rows) {
-  std::vector<Call> calls;
-  for (const auto& row : rows) {
-    auto value = object_in(row, 3);
-    if (!value || !array_at(*value, "scopes")) {
-      calls.push_back({.id = row.text(0), .is_open = row.boolean(1), .is_damaged = true});
-      continue;
-    }
-    calls.push_back({.id = row.text(0),
-                     .is_spawn = bool_or(*value, "spawn"),
-                     .is_open = row.boolean(1),
-                     .scopes = texts_at(*value, "scopes"),
-                     .within = texts_at(*value, "within"),
-                     .reserved = spend_at(*value, "reserved"),
-                     .spent = spend_at(*value, "spent"),
-                     .member = std::string(text_or(*value, "member")),
-                     .model = std::string(text_or(*value, "model")),
-                     .provider = std::string(text_or(*value, "provider")),
-                     .since = int_or(*value, "since"),
-                     .counted_until = from_millis(int_or(*value, "counted_until")),
-                     .at = row.time(2),
-                     .trace_id = std::string(text_or(*value, "trace_id")),
-                     .chain = texts_at(*value, "chain")});
-  }
-  return calls;
+/// All but the data, which follow in the row.
+constexpr auto call_columns = columns<Call>("budget_calls", column("id", &Call::id),
+                                            column("is_open", &Call::is_open), column("at", &Call::at));
+
+Call to_call(const Row& row) {
+  auto call = call_columns.read(row);
+  auto value = object_in(row, call_columns.width);
+  if (!value || !array_at(*value, "scopes"))
+    return {.id = std::move(call.id), .is_open = call.is_open, .is_damaged = true};
+  call.is_spawn = bool_or(*value, "spawn");
+  call.scopes = texts_at(*value, "scopes");
+  call.within = texts_at(*value, "within");
+  call.reserved = spend_at(*value, "reserved");
+  call.spent = spend_at(*value, "spent");
+  call.member = text_or(*value, "member");
+  call.model = text_or(*value, "model");
+  call.provider = text_or(*value, "provider");
+  call.since = int_or(*value, "since");
+  call.counted_until = from_millis(int_or(*value, "counted_until"));
+  call.trace_id = text_or(*value, "trace_id");
+  call.chain = texts_at(*value, "chain");
+  return call;
 }
 
 /// Nobody has spent less than nothing.
@@ -99,9 +98,9 @@ std::optional<Spend> to_spend(const Row& row, size_t first) {
 std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Setting> find_setting(Reader& reader, std::string_view scope) {
-  auto row = reader.row("SELECT data FROM budgets WHERE scope = ?", scope);
-  if (!row) return {};
-  return setting_from(*row, 0);
+  return read_first(
+      reader, "SELECT data FROM budgets WHERE scope = ?", [](const Row& row) { return setting_from(row, 0); },
+      scope);
 }
 
 void put_setting(Tx& tx, std::string_view scope, const Setting& setting) {
@@ -157,9 +156,8 @@ void drop_scope(Tx& tx, std::string_view scope) {
 }
 
 std::optional<Call> find_call(Reader& reader, std::string_view id) {
-  auto found = to_calls(reader.rows("SELECT id, is_open, at, data FROM budget_calls WHERE id = ?", id));
-  if (found.empty()) return {};
-  return std::move(found.front());
+  return read_first(reader, select<call_columns, "SELECT {}, data FROM budget_calls WHERE id = ?">, to_call,
+                    id);
 }
 
 void put_call(Tx& tx, const Call& call) {
@@ -182,15 +180,18 @@ void put_call(Tx& tx, const Call& call) {
 }
 
 std::vector<Call> open_calls(Reader& reader) {
-  auto calls = to_calls(reader.rows(
-      "SELECT id, is_open, at, data FROM budget_calls WHERE is_open = 1 ORDER BY id LIMIT ?", max_open));
+  auto calls = read_each(
+      reader, select<call_columns, "SELECT {}, data FROM budget_calls WHERE is_open = 1 ORDER BY id LIMIT ?">,
+      to_call, max_open);
   std::erase_if(calls, [](const Call& call) { return call.is_damaged; });
   return calls;
 }
 
 std::vector<Call> calls_since(Reader& reader, Time since, int64_t most) {
-  return to_calls(reader.rows(
-      "SELECT id, is_open, at, data FROM budget_calls WHERE at >= ? ORDER BY at DESC LIMIT ?", since, most));
+  return read_each(
+      reader,
+      select<call_columns, "SELECT {}, data FROM budget_calls WHERE at >= ? ORDER BY at DESC LIMIT ?">,
+      to_call, since, most);
 }
 
 void drop_calls_before(Tx& tx, Time before) {

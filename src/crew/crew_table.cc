@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "store/columns.h"
+
 namespace cru::crew {
 namespace {
 
@@ -31,6 +33,21 @@ json::object parsed(const std::string& text) {
   return value && value->is_object() ? value->get_object() : json::object();
 }
 
+struct MessageRecord {
+  static std::string store(const minds::Message& message) { return to_text(minds::to_json(message)); }
+  static minds::Message load(const Row& row, size_t at) {
+    return minds::message_from(value_at<json::object>(row, at));
+  }
+};
+
+constexpr auto entry_columns = columns<Entry>(
+    "chat_entries", column("thread", &Entry::thread), column("n", &Entry::n),
+    column<ByName<role_from, Role::note>>("role", &Entry::role), column("about", &Entry::about),
+    column("at", &Entry::at), column<MessageRecord>("message", &Entry::message));
+
+constexpr auto run_owner_columns = columns<RunOwner>("crew_runs", column("thread", &RunOwner::thread),
+                                                     column("chat_id", &RunOwner::chat_id));
+
 bool is_folder_name(const std::string& id) {
   return !id.empty() && id != "." && id != ".." && id.find('/') == std::string::npos;
 }
@@ -53,14 +70,6 @@ std::vector<Subagent> to_subagents(const std::vector<Row>& rows) {
     else
       row.is_damaged(0, "is not a subagent");
   return subagents;
-}
-Entry to_entry(const Row& row, std::string_view thread) {
-  return {.thread = std::string(thread),
-          .n = row.integer(0),
-          .role = role_from(row.text(1)).value_or(Role::note),
-          .message = minds::message_from(parsed(row.text(4))),
-          .about = row.text(2),
-          .at = row.time(3)};
 }
 template <class T>
 std::optional<T> first(std::vector<T> all) {
@@ -127,13 +136,14 @@ std::vector<Chat> chats_without_member(Reader& reader) {
 }
 
 void drop_chat(Tx& tx, std::string_view id) {
-  for (auto table : {"DELETE FROM chat_entries WHERE thread", "DELETE FROM chat_tool_calls WHERE thread"}) {
-    tx.exec(fmt::format("{} = ?", table), id);
-    tx.exec(fmt::format("{} IN (SELECT task_id FROM subagents WHERE chat_id = ?)", table), id);
-  }
-  tx.exec("DELETE FROM crew_runs WHERE chat_id = ?", id);
-  tx.exec("DELETE FROM subagents WHERE chat_id = ?", id);
-  tx.exec("DELETE FROM chats WHERE id = ?", id);
+  for (auto sql :
+       {"DELETE FROM chat_entries WHERE thread = ?",
+        "DELETE FROM chat_entries WHERE thread IN (SELECT task_id FROM subagents WHERE chat_id = ?)",
+        "DELETE FROM chat_tool_calls WHERE thread = ?",
+        "DELETE FROM chat_tool_calls WHERE thread IN (SELECT task_id FROM subagents WHERE chat_id = ?)",
+        "DELETE FROM crew_runs WHERE chat_id = ?", "DELETE FROM subagents WHERE chat_id = ?",
+        "DELETE FROM chats WHERE id = ?"})
+    tx.exec(sql, id);
 }
 
 void write_subagent(Tx& tx, const Subagent& subagent) {
@@ -167,11 +177,12 @@ std::vector<Subagent> outlines_of(Reader& reader, const std::vector<std::string>
 }
 
 std::string chat_of_trace(Reader& reader, std::string_view trace_id) {
-  auto row = reader.row(
-      "SELECT id FROM chats WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 UNION ALL SELECT chat_id"
-      " FROM subagents WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 LIMIT 1",
-      trace_id);
-  return row ? row->text(0) : std::string();
+  return read_value<std::string>(
+             reader,
+             "SELECT id FROM chats WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 UNION ALL SELECT"
+             " chat_id FROM subagents WHERE json_valid(data) AND data ->> '$.trace_id' = ?1 LIMIT 1",
+             trace_id)
+      .value_or("");
 }
 
 std::vector<Chat> list_client_chats(Reader& reader, const std::vector<std::string>& owners) {
@@ -203,9 +214,7 @@ Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
   entry.n =
       tx.row("SELECT COALESCE(MAX(n), 0) + 1 FROM chat_entries WHERE thread = ?", entry.thread)->integer(0);
   entry.at = tx.now();
-  tx.exec("INSERT INTO chat_entries(thread, n, role, about, at, message) VALUES(?, ?, ?, ?, ?, ?)",
-          entry.thread, entry.n, name(entry.role), entry.about, entry.at,
-          to_text(minds::to_json(entry.message)));
+  insert_row<entry_columns>(tx, entry);
   auto data = to_json(entry, max_event_text_bytes);
   data["chat_id"] = chat_id;
   bool is_primary = entry.thread == chat_id;
@@ -224,70 +233,56 @@ Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
 }
 
 std::vector<Entry> entries_of(Reader& reader, std::string_view thread, int64_t after, int64_t limit) {
-  std::vector<Entry> entries;
-  for (const auto& row :
-       reader.rows("SELECT n, role, about, at, message FROM chat_entries WHERE thread = ? AND n > ?"
-                   " ORDER BY n LIMIT ?",
-                   thread, after, limit))
-    entries.push_back(to_entry(row, thread));
-  return entries;
+  return read_rows<entry_columns,
+                   "SELECT {} FROM chat_entries WHERE thread = ? AND n > ? ORDER BY n LIMIT ?">(
+      reader, thread, after, limit);
 }
 
 std::optional<Entry> last_entry_of(Reader& reader, std::string_view thread) {
-  auto row = reader.row(
-      "SELECT n, role, about, at, message FROM chat_entries WHERE thread = ? AND role <> 'note'"
-      " ORDER BY n DESC LIMIT 1",
-      thread);
-  if (!row) return {};
-  return to_entry(*row, thread);
+  return read_row<entry_columns,
+                  "SELECT {} FROM chat_entries WHERE thread = ? AND role <> 'note'"
+                  " ORDER BY n DESC LIMIT 1">(reader, thread);
 }
 
 std::vector<LimitNote> limit_notes_of(Reader& reader, const std::vector<std::string>& threads) {
   constexpr std::string_view before = "usage limit of ";
   std::vector<LimitNote> notes;
-  for (const auto& row :
-       reader.rows("SELECT n, role, about, at, message, thread, (SELECT next.at FROM chat_entries AS next "
-                   "WHERE next.thread ="
-                   " note.thread AND next.n > note.n ORDER BY next.n LIMIT 1) FROM chat_entries AS note "
-                   "WHERE thread IN"
-                   " (SELECT value FROM json_each(?1)) AND role = 'note' AND (instr(message, ?2) > 0 OR "
-                   "instr(message, ?3) > 0)"
-                   " ORDER BY thread, n",
-                   to_text(json::value_from(threads)), std::string(parked_note), std::string(resumed_note))) {
-    auto entry = to_entry(row, row.text(5));
+  for (const auto& [entry, next_at] :
+       read_rows<entry_columns,
+                 "SELECT {note}, (SELECT next.at FROM chat_entries AS next WHERE next.thread = note.thread"
+                 " AND next.n > note.n ORDER BY next.n LIMIT 1) FROM chat_entries AS note"
+                 " WHERE thread IN (SELECT value FROM json_each(?1)) AND role = 'note'"
+                 " AND (instr(message, ?2) > 0 OR instr(message, ?3) > 0) ORDER BY thread, n",
+                 std::optional<Time>>(reader, to_text(json::value_from(threads)), parked_note,
+                                      resumed_note)) {
     const auto& text = entry.message.text;
     bool is_over = text.starts_with(resumed_note);
     auto at = text.find(before);
     if ((!is_over && !text.starts_with(parked_note)) || at == std::string::npos) continue;
     at += before.size();
     notes.push_back({entry.thread, text.substr(at, text.find(is_over ? " is over" : ", until ", at) - at),
-                     is_over, entry.at, row.maybe_time(6)});
+                     is_over, entry.at, next_at});
   }
   return notes;
 }
 
 std::optional<Time> last_word_at(Reader& reader, std::string_view thread) {
-  auto row = reader.row(
-      "SELECT at FROM chat_entries WHERE thread = ? AND role = 'user' ORDER BY n DESC LIMIT 1", thread);
-  return row ? row->maybe_time(0) : std::nullopt;
+  return read_value<std::optional<Time>>(
+      reader, "SELECT at FROM chat_entries WHERE thread = ? AND role = 'user' ORDER BY n DESC LIMIT 1",
+      thread);
 }
 
 bool own_run(Tx& tx, std::string_view run_id, std::string_view thread, std::string_view chat_id) {
-  return tx.exec("INSERT OR IGNORE INTO crew_runs(run_id, thread, chat_id) VALUES(?, ?, ?)", run_id, thread,
-                 chat_id) == 0;
+  RunOwner owner{std::string(thread), std::string(chat_id)};
+  return insert_new_row<run_owner_columns, "run_id">(tx, owner, run_id) == 0;
 }
 
 std::optional<RunOwner> owner_of_run(Reader& reader, std::string_view run_id) {
-  auto row = reader.row("SELECT thread, chat_id FROM crew_runs WHERE run_id = ?", run_id);
-  if (!row) return {};
-  return RunOwner{row->text(0), row->text(1)};
+  return read_row<run_owner_columns, "SELECT {} FROM crew_runs WHERE run_id = ?">(reader, run_id);
 }
 
 std::vector<std::string> runs_of_chat(Reader& reader, std::string_view chat_id) {
-  std::vector<std::string> ids;
-  for (const auto& row : reader.rows("SELECT run_id FROM crew_runs WHERE chat_id = ?", chat_id))
-    ids.push_back(row.text(0));
-  return ids;
+  return read_values<std::string>(reader, "SELECT run_id FROM crew_runs WHERE chat_id = ?", chat_id);
 }
 
 void begin_tool(Tx& tx, std::string_view thread, std::string_view use_id) {
@@ -304,13 +299,10 @@ void end_tool(Tx& tx, std::string_view thread, const minds::ToolResult& result) 
 
 std::vector<ToolRecord> tools_begun(Reader& reader, std::string_view thread) {
   std::vector<ToolRecord> records;
-  for (const auto& row : reader.rows("SELECT use_id, result FROM chat_tool_calls WHERE thread = ?", thread)) {
-    ToolRecord record{row.text(0), {}};
-    if (!row.is_null(1)) {
-      auto kept = parsed(row.text(1));
-      record.result = {record.use_id, std::string(text_or(kept, "text")), bool_or(kept, "is_error")};
-    }
-    records.push_back(std::move(record));
+  for (const auto& [use_id, kept] : read_values<std::string, std::optional<json::object>>(
+           reader, "SELECT use_id, result FROM chat_tool_calls WHERE thread = ?", thread)) {
+    auto& record = records.emplace_back(ToolRecord{use_id, {}});
+    if (kept) record.result = {use_id, std::string(text_or(*kept, "text")), bool_or(*kept, "is_error")};
   }
   return records;
 }

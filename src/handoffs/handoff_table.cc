@@ -2,8 +2,8 @@
 
 #include "base/text.h"
 #include "handoffs/full_text.h"
-#include "handoffs/text_list.h"
 #include "members/member_names.h"
+#include "store/columns.h"
 
 namespace cru::coordination {
 namespace {
@@ -42,29 +42,15 @@ UPDATE handoffs SET written_by = ifnull((SELECT s.agent_id FROM agent_sessions s
 
 constexpr int64_t max_handoffs = 50000;
 
-#define HANDOFF_COLUMNS                                                                               \
-  "h.id, h.agent_name, h.session_id, h.summary, h.completed_work, h.in_progress, h.decisions, "       \
-  "h.next_steps, h.relevant_files, h.is_final, h.is_empty, h.carries, h.changeset_id, h.created_at, " \
-  "h.member, h.written_by"
-
-Handoff to_handoff(const Row& row) {
-  return {.id = row.text(0),
-          .agent_name = row.text(1),
-          .session_id = row.text(2),
-          .written_by = row.text(15),
-          .summary = row.text(3),
-          .completed_work = from_text_list(row.text(4)),
-          .in_progress = from_text_list(row.text(5)),
-          .decisions = from_text_list(row.text(6)),
-          .next_steps = from_text_list(row.text(7)),
-          .relevant_files = from_text_list(row.text(8)),
-          .is_final = row.boolean(9),
-          .is_empty = row.boolean(10),
-          .carries = row.text(11),
-          .changeset_id = row.text(12),
-          .created_at = row.time(13),
-          .member = row.text(14)};
-}
+constexpr auto handoff_columns = columns<Handoff>(
+    "handoffs", column("id", &Handoff::id), column("agent_name", &Handoff::agent_name),
+    column("session_id", &Handoff::session_id), column("summary", &Handoff::summary),
+    column("completed_work", &Handoff::completed_work), column("in_progress", &Handoff::in_progress),
+    column("decisions", &Handoff::decisions), column("next_steps", &Handoff::next_steps),
+    column("relevant_files", &Handoff::relevant_files), column("is_final", &Handoff::is_final),
+    column("is_empty", &Handoff::is_empty), column("carries", &Handoff::carries),
+    column("changeset_id", &Handoff::changeset_id), column("created_at", &Handoff::created_at),
+    column("member", &Handoff::member), column("written_by", &Handoff::written_by));
 
 std::string lists_of(const Handoff& handoff) {
   std::string text;
@@ -83,23 +69,21 @@ int64_t end_of_last_life(Reader& reader, std::string_view session_id) {
 
 /// What the agent wrote last in this life of its session.
 std::optional<Handoff> last_written(Reader& reader, std::string_view session_id) {
-  auto row = reader.row("SELECT " HANDOFF_COLUMNS
-                        " FROM handoffs h WHERE h.session_id = ? AND h.seq > ? AND h.is_final = 0"
-                        " ORDER BY h.seq DESC LIMIT 1",
-                        session_id, end_of_last_life(reader, session_id));
-  if (!row) return {};
-  return to_handoff(*row);
+  return read_row<handoff_columns,
+                  "SELECT {} FROM handoffs WHERE session_id = ? AND seq > ? AND is_final = 0"
+                  " ORDER BY seq DESC LIMIT 1">(reader, session_id, end_of_last_life(reader, session_id));
 }
 
 /// The queue knows which session completed an item, but not in which of its lives.
 std::vector<std::string> completed_now(Reader& reader, const SessionEnd& end) {
   auto completed = end.completed;
   if (completed.empty()) return completed;
-  for (const auto& row : reader.rows(
+  for (const auto& told : read_values<std::vector<std::string>>(
+           reader,
            "SELECT completed_work FROM handoffs WHERE session_id = ? AND is_final = 1 ORDER BY seq DESC"
            " LIMIT 100",
            end.session.session_id))
-    completed = not_yet_told(std::move(completed), from_text_list(row.text(0)));
+    completed = not_yet_told(std::move(completed), told);
   return completed;
 }
 
@@ -136,15 +120,7 @@ std::string handoff_name_of(Reader& reader, std::string_view agent_id, std::stri
 }
 
 void insert_handoff(Tx& tx, const Handoff& handoff) {
-  tx.exec(
-      "INSERT INTO handoffs(id, agent_name, session_id, summary, completed_work, in_progress, decisions,"
-      " next_steps, relevant_files, is_final, is_empty, carries, changeset_id, created_at, member,"
-      " written_by) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      handoff.id, handoff.agent_name, handoff.session_id, handoff.summary,
-      to_text_list(handoff.completed_work), to_text_list(handoff.in_progress),
-      to_text_list(handoff.decisions), to_text_list(handoff.next_steps), to_text_list(handoff.relevant_files),
-      handoff.is_final, handoff.is_empty, handoff.carries, handoff.changeset_id, handoff.created_at,
-      handoff.member, handoff.written_by);
+  insert_row<handoff_columns>(tx, handoff);
   auto seq = tx.row("SELECT seq FROM handoffs WHERE id = ?", handoff.id)->integer(0);
   tx.exec("INSERT INTO handoff_words(rowid, agent_name, summary, lists) VALUES(?, ?, ?, ?)", seq,
           handoff.agent_name, handoff.summary, lists_of(handoff));
@@ -165,46 +141,40 @@ void insert_handoff(Tx& tx, const Handoff& handoff) {
 std::optional<Handoff> find_handoff(Reader& reader, std::string_view id) {
   if (id.empty()) return {};
   // Ids are hexadecimal: `g` comes after everything that begins with this one.
-  auto found = reader.rows("SELECT " HANDOFF_COLUMNS
-                           " FROM handoffs h WHERE h.id >= ?1 AND h.id < ?1 || 'g' ORDER BY h.id LIMIT 2",
-                           id);
-  if (found.empty() || (found.size() > 1 && found[0].text(0) != id)) return {};
-  return to_handoff(found[0]);
+  auto found =
+      read_rows<handoff_columns,
+                "SELECT {} FROM handoffs WHERE id >= ?1 AND id < ?1 || 'g' ORDER BY id LIMIT 2">(reader, id);
+  if (found.empty() || (found.size() > 1 && found[0].id != id)) return {};
+  return std::move(found[0]);
 }
 
 std::vector<Handoff> list_handoffs(Reader& reader, const HandoffFilter& filter, int64_t limit) {
   auto words = full_text_query(filter.query, Words::all);
   int64_t empty = filter.empty ? *filter.empty : -1;
-  std::vector<Row> rows;
   if (!words.empty())
-    rows = reader.rows("SELECT " HANDOFF_COLUMNS
-                       " FROM handoff_words w JOIN handoffs h ON h.seq = w.rowid"
-                       " WHERE handoff_words MATCH ?1 AND (?2 = '' OR h.agent_name = ?2)"
-                       " AND (?3 < 0 OR h.is_empty = ?3)"
-                       " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?4",
-                       words, filter.agent_name, empty, limit);
-  else if (!filter.agent_name.empty())
-    rows = reader.rows("SELECT " HANDOFF_COLUMNS
-                       " FROM handoffs h WHERE h.agent_name = ?1 AND (?2 < 0 OR h.is_empty = ?2)"
-                       " ORDER BY h.created_at DESC, h.seq DESC LIMIT ?3",
-                       filter.agent_name, empty, limit);
-  else
-    rows = reader.rows("SELECT " HANDOFF_COLUMNS
-                       " FROM handoffs h WHERE (?1 < 0 OR h.is_empty = ?1)"
-                       " ORDER BY h.created_at DESC, h.seq DESC LIMIT ?2",
-                       empty, limit);
-  std::vector<Handoff> handoffs;
-  for (const auto& row : rows) handoffs.push_back(to_handoff(row));
-  return handoffs;
+    return read_rows<handoff_columns,
+                     "SELECT {h} FROM handoff_words w JOIN handoffs h ON h.seq = w.rowid"
+                     " WHERE handoff_words MATCH ?1 AND (?2 = '' OR h.agent_name = ?2)"
+                     " AND (?3 < 0 OR h.is_empty = ?3)"
+                     " ORDER BY w.rank, h.created_at DESC, h.seq DESC LIMIT ?4">(
+        reader, words, filter.agent_name, empty, limit);
+  if (!filter.agent_name.empty())
+    return read_rows<handoff_columns,
+                     "SELECT {} FROM handoffs WHERE agent_name = ?1 AND (?2 < 0 OR is_empty = ?2)"
+                     " ORDER BY created_at DESC, seq DESC LIMIT ?3">(reader, filter.agent_name, empty, limit);
+  return read_rows<handoff_columns,
+                   "SELECT {} FROM handoffs WHERE (?1 < 0 OR is_empty = ?1)"
+                   " ORDER BY created_at DESC, seq DESC LIMIT ?2">(reader, empty, limit);
 }
 
 std::optional<Changeset> changes_of(Reader& reader, const Handoff& handoff) {
   if (handoff.is_final) return find_changeset(reader, handoff.changeset_id);
-  if (auto final = reader.row("SELECT changeset_id FROM handoffs WHERE session_id = ?1 AND is_final = 1 AND "
-                              "seq > (SELECT seq FROM"
-                              " handoffs WHERE id = ?2) ORDER BY seq LIMIT 1",
-                              handoff.session_id, handoff.id))
-    return find_changeset(reader, final->text(0));
+  if (auto changeset = read_value<std::string>(
+          reader,
+          "SELECT changeset_id FROM handoffs WHERE session_id = ?1 AND is_final = 1 AND"
+          " seq > (SELECT seq FROM handoffs WHERE id = ?2) ORDER BY seq LIMIT 1",
+          handoff.session_id, handoff.id))
+    return find_changeset(reader, *changeset);
   auto session = find_session(reader, handoff.session_id);
   if (!session || !session->is_connected()) return {};
   Changeset until_now{.session_id = session->session_id,

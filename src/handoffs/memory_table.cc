@@ -2,7 +2,7 @@
 
 #include "base/id.h"
 #include "handoffs/full_text.h"
-#include "handoffs/text_list.h"
+#include "store/columns.h"
 
 namespace cru::coordination {
 namespace {
@@ -23,28 +23,16 @@ CREATE VIRTUAL TABLE memory_words USING fts5(summary, outcome, lessons, tags, de
 
 constexpr int64_t max_memories = 50000;
 
-#define MEMORY_COLUMNS                                                                                \
-  "m.memory_id, m.agent_id, m.session_id, m.event_type, m.summary, m.details, m.outcome, m.lessons, " \
-  "m.tags, "                                                                                          \
-  "m.relevance, m.created_at"
+constexpr auto memory_columns = columns<Memory>(
+    "memories", column("memory_id", &Memory::memory_id), column("agent_id", &Memory::agent_id),
+    column("session_id", &Memory::session_id), column("event_type", &Memory::event_type),
+    column("summary", &Memory::summary), column("details", &Memory::details),
+    column("outcome", &Memory::outcome), column("lessons", &Memory::lessons), column("tags", &Memory::tags),
+    column("relevance", &Memory::relevance), column("created_at", &Memory::created_at));
+
 #define MEMORY_FILTER               \
   " (?1 = '' OR m.event_type = ?1)" \
   " AND (?2 = '[]' OR m.seq IN (SELECT t.seq FROM memory_tags t, json_each(?2) j WHERE t.tag = j.value))"
-
-Memory to_memory(const Row& row) {
-  Memory memory{.memory_id = row.text(0),
-                .agent_id = row.text(1),
-                .session_id = row.text(2),
-                .event_type = row.text(3),
-                .summary = row.text(4),
-                .outcome = row.text(6),
-                .lessons = from_text_list(row.text(7)),
-                .tags = from_text_list(row.text(8)),
-                .relevance = row.real(9),
-                .created_at = row.time(10)};
-  if (auto details = parse_json(row.text(5))) memory.details = *std::move(details);
-  return memory;
-}
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -70,13 +58,7 @@ int64_t seq_of(Reader& reader, const Memory& memory) {
 std::span<const Migration> memory_migrations() { return memory_schema; }
 
 void add_memory(Tx& tx, const Memory& memory) {
-  tx.exec(
-      "INSERT INTO memories(memory_id, agent_id, session_id, event_type, summary, details, outcome, lessons, "
-      "tags,"
-      " relevance, created_at, summary_hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-      memory.memory_id, memory.agent_id, memory.session_id, memory.event_type, memory.summary,
-      to_text(memory.details), memory.outcome, to_text_list(memory.lessons), to_text_list(memory.tags),
-      memory.relevance, memory.created_at, fnv1a_hex(memory.summary));
+  insert_row<memory_columns, "summary_hash">(tx, memory, fnv1a_hex(memory.summary));
   auto seq = seq_of(tx, memory);
   index(tx, seq, memory);
   tx.exec("DELETE FROM memories WHERE seq <= ?", seq - max_memories);
@@ -86,36 +68,35 @@ void add_memory(Tx& tx, const Memory& memory) {
 
 void update_memory(Tx& tx, const Memory& memory) {
   auto seq = seq_of(tx, memory);
-  tx.exec("UPDATE memories SET lessons = ?, tags = ? WHERE seq = ?", to_text_list(memory.lessons),
-          to_text_list(memory.tags), seq);
+  update_row<memory_columns, "memory_id", "lessons", "tags">(tx, memory);
   tx.exec("DELETE FROM memory_words WHERE rowid = ?", seq);
   index(tx, seq, memory);
 }
 
 std::optional<Memory> find_same(Reader& reader, const Memory& memory, Time since) {
-  auto row = reader.row("SELECT " MEMORY_COLUMNS
-                        " FROM memories m WHERE m.agent_id = ? AND m.summary_hash = ? AND m.created_at > ?"
-                        " AND m.event_type = ? AND m.summary = ? ORDER BY m.created_at, m.seq LIMIT 1",
-                        memory.agent_id, fnv1a_hex(memory.summary), since, memory.event_type, memory.summary);
-  if (!row) return {};
-  return to_memory(*row);
+  return read_row<memory_columns,
+                  "SELECT {} FROM memories WHERE agent_id = ? AND summary_hash = ? AND created_at > ?"
+                  " AND event_type = ? AND summary = ? ORDER BY created_at, seq LIMIT 1">(
+      reader, memory.agent_id, fnv1a_hex(memory.summary), since, memory.event_type, memory.summary);
 }
 
 std::vector<Candidate> find_candidates(Reader& reader, const Recall& recall) {
   auto words = full_text_query(recall.query, Words::any);
-  auto tags = to_text_list(recall.tags);
-  auto rows = words.empty()
-                  ? reader.rows("SELECT " MEMORY_COLUMNS ", m.seq, 0.0 FROM memories m WHERE" MEMORY_FILTER
-                                " ORDER BY m.created_at DESC, m.seq DESC LIMIT 1000",
-                                recall.event_type, tags)
-                  : reader.rows("SELECT " MEMORY_COLUMNS
-                                ", m.seq, w.rank FROM memory_words w JOIN memories m ON m.seq = w.rowid"
-                                " WHERE memory_words MATCH ?3 AND" MEMORY_FILTER
-                                " ORDER BY w.rank, m.created_at DESC, m.seq DESC LIMIT 1000",
-                                recall.event_type, tags, words);
+  auto tags = to_column(recall.tags);
+  auto found =
+      words.empty()
+          ? read_rows<memory_columns,
+                      "SELECT {m}, m.seq, 0.0 FROM memories m WHERE" MEMORY_FILTER
+                      " ORDER BY m.created_at DESC, m.seq DESC LIMIT 1000",
+                      int64_t, double>(reader, recall.event_type, tags)
+          : read_rows<memory_columns,
+                      "SELECT {m}, m.seq, w.rank FROM memory_words w JOIN memories m ON m.seq = w.rowid"
+                      " WHERE memory_words MATCH ?3 AND" MEMORY_FILTER
+                      " ORDER BY w.rank, m.created_at DESC, m.seq DESC LIMIT 1000",
+                      int64_t, double>(reader, recall.event_type, tags, words);
   std::vector<Candidate> candidates;
-  for (const auto& row : rows)
-    candidates.push_back({.memory = to_memory(row), .seq = row.integer(11), .bm25 = row.real(12)});
+  for (auto& [memory, seq, rank] : found)
+    candidates.push_back({.memory = std::move(memory), .seq = seq, .bm25 = rank});
   return candidates;
 }
 

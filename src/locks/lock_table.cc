@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "store/columns.h"
+
 namespace cru::coordination {
 namespace {
 
@@ -23,27 +25,15 @@ UPDATE file_locks SET member =
   coalesce((SELECT member FROM agent_sessions WHERE agent_sessions.session_id = file_locks.session_id), '');
 )"}};
 
-#define LOCK_COLUMNS                                                                            \
-  "key, kind, agent_id, agent_type, session_id, reason, fencing_token, locked_at, expires_at, " \
-  "expires_boot_id, expires_boot, member"
-
-Lock to_lock(const Row& row) {
-  return {.key = {lock_kind_from(row.text(1)), row.text(0)},
-          .agent_id = row.text(2),
-          .agent_type = row.text(3),
-          .session_id = row.text(4),
-          .reason = row.text(5),
-          .fencing_token = row.integer(6),
-          .locked_at = row.time(7),
-          .expires = {row.time(8), row.text(9), row.duration(10)},
-          .member = row.text(11)};
-}
-
-std::vector<Lock> to_locks(const std::vector<Row>& rows) {
-  std::vector<Lock> locks;
-  for (const auto& row : rows) locks.push_back(to_lock(row));
-  return locks;
-}
+constexpr auto lock_columns = columns<Lock>(
+    "file_locks",
+    part(&Lock::key, column("key", &LockKey::text), column<ByName<lock_kind_from>>("kind", &LockKey::kind)),
+    column("agent_id", &Lock::agent_id), column("agent_type", &Lock::agent_type),
+    column("session_id", &Lock::session_id), column("reason", &Lock::reason),
+    column("fencing_token", &Lock::fencing_token), column("locked_at", &Lock::locked_at),
+    part(&Lock::expires, column("expires_at", &Deadline::wall), column("expires_boot_id", &Deadline::boot_id),
+         column("expires_boot", &Deadline::boot)),
+    column("member", &Lock::member));
 
 void emit(Tx& tx, const Lock& lock, std::string_view type, std::string_view why) {
   auto data = to_json(lock, 0);
@@ -70,31 +60,29 @@ int64_t release_locks_of(Tx& tx, std::string_view session_id, std::string_view w
 }
 
 std::vector<Lock> list_locks(Reader& reader) {
-  return to_locks(reader.rows("SELECT " LOCK_COLUMNS " FROM file_locks ORDER BY fencing_token"));
+  return read_rows<lock_columns, "SELECT {} FROM file_locks ORDER BY fencing_token">(reader);
 }
 
 std::vector<Lock> locks_of(Reader& reader, std::string_view session_id) {
-  return to_locks(reader.rows(
-      "SELECT " LOCK_COLUMNS " FROM file_locks WHERE session_id = ? ORDER BY fencing_token", session_id));
+  return read_rows<lock_columns, "SELECT {} FROM file_locks WHERE session_id = ? ORDER BY fencing_token">(
+      reader, session_id);
 }
 
 std::optional<Lock> find_lock(Reader& reader, const LockKey& key) {
-  auto row = reader.row("SELECT " LOCK_COLUMNS " FROM file_locks WHERE key = ?", key.text);
-  if (!row) return {};
-  return to_lock(*row);
+  return read_row<lock_columns, "SELECT {} FROM file_locks WHERE key = ?">(reader, key.text);
 }
 
 std::vector<Lock> overlapping_locks(Reader& reader, const LockKey& key) {
   std::vector<Lock> found;
   if (key.kind == LockKey::Kind::glob) {
-    found = to_locks(reader.rows("SELECT " LOCK_COLUMNS
-                                 " FROM file_locks WHERE kind <> 'logical' ORDER BY fencing_token"));
+    found =
+        read_rows<lock_columns, "SELECT {} FROM file_locks WHERE kind <> 'logical' ORDER BY fencing_token">(
+            reader);
   } else if (key.kind == LockKey::Kind::path) {
     // A path meets itself and globs: the other paths, mostly the most by far, need no reading.
-    found = to_locks(reader.rows("SELECT " LOCK_COLUMNS
-                                 " FROM file_locks WHERE key = ?1 UNION ALL SELECT " LOCK_COLUMNS
-                                 " FROM file_locks WHERE kind = 'glob' AND key <> ?1 ORDER BY fencing_token",
-                                 key.text));
+    found = read_rows<lock_columns,
+                      "SELECT {} FROM file_locks WHERE key = ?1 UNION ALL SELECT {} FROM file_locks"
+                      " WHERE kind = 'glob' AND key <> ?1 ORDER BY fencing_token">(reader, key.text);
   } else if (auto same = find_lock(reader, key)) {
     found.push_back(*std::move(same));
   }
@@ -131,10 +119,7 @@ Result<> check_room(Reader& reader, LockKey::Kind kind) {
 }
 
 void put_lock(Tx& tx, const Lock& lock, std::string_view type) {
-  tx.exec("INSERT OR REPLACE INTO file_locks(" LOCK_COLUMNS ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-          lock.key.text, name(lock.key.kind), lock.agent_id, lock.agent_type, lock.session_id, lock.reason,
-          lock.fencing_token, lock.locked_at, lock.expires.wall, lock.expires.boot_id,
-          lock.expires.boot.count(), lock.member);
+  replace_row<lock_columns>(tx, lock);
   emit(tx, lock, type, {});
 }
 

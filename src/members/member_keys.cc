@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "store/columns.h"
+
 namespace cru::members {
 namespace {
 
@@ -26,10 +28,10 @@ bool note_key(Tx& tx, const std::string& key, std::string_view member, bool begi
 
 MemberKeys keys_of(Reader& reader, std::string_view member) {
   MemberKeys keys;
-  for (const auto& row : reader.rows("SELECT key, is_open FROM member_keys WHERE member = ?", member)) {
-    auto key = row.text(0);
+  for (const auto& [key, is_open] : read_values<std::string, bool>(
+           reader, "SELECT key, is_open FROM member_keys WHERE member = ?", member)) {
     if (key.starts_with(of_session))
-      keys.sessions.push_back({key.substr(of_session.size()), row.boolean(1)});
+      keys.sessions.push_back({key.substr(of_session.size()), is_open});
     else
       keys.connections.push_back(key.substr(of_connection.size()));
   }

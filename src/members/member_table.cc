@@ -7,6 +7,7 @@
 
 #include "members/member_keys.h"
 #include "members/member_names.h"
+#include "store/columns.h"
 
 namespace cru::members {
 namespace {
@@ -35,108 +36,72 @@ ALTER TABLE members ADD COLUMN kept_by INTEGER NOT NULL DEFAULT 0;
 CREATE INDEX members_here ON members(kept_by, started_at, id) WHERE ended_at IS NULL;
 )"}};
 
-#define MEMBER_COLUMNS                                                                                   \
-  "id, name, kind, parent, definition, scope, host_pid, host_start, host_boot_id, program, session_id, " \
-  "agent_id, agent_type, unattributed, doing, started_at, ended_at, end_reason, left_behind, kept_by"
+constexpr auto member_columns =
+    columns<Member>("members", column("id", &Member::id), column("name", &Member::name),
+                    column<ByName<kind_from>>("kind", &Member::kind), column("parent", &Member::parent),
+                    column("definition", &Member::definition), column("scope", &Member::scope),
+                    part(&Member::host, column("host_pid", &ProcessIdentity::pid),
+                         column("host_start", &ProcessIdentity::start_time),
+                         column("host_boot_id", &ProcessIdentity::boot_id)),
+                    column("program", &Member::program), column("session_id", &Member::session_id),
+                    column("agent_id", &Member::agent_id), column("agent_type", &Member::agent_type),
+                    column("unattributed", &Member::is_unattributed), column("doing", &Member::doing),
+                    column("started_at", &Member::started_at), column("ended_at", &Member::ended_at),
+                    column("end_reason", &Member::end_reason), column("left_behind", &Member::left_behind),
+                    column<ByNumber<KeptBy>>("kept_by", &Member::kept_by));
 
-Member to_member(const Row& row) {
-  Member member{.id = row.text(0),
-                .name = row.text(1),
-                .kind = kind_from(row.text(2)),
-                .parent = row.text(3),
-                .definition = row.text(4),
-                .scope = row.text(5),
-                .program = row.text(9),
-                .session_id = row.text(10),
-                .agent_id = row.text(11),
-                .agent_type = row.text(12),
-                .is_unattributed = row.boolean(13),
-                .doing = row.text(14),
-                .started_at = row.time(15),
-                .ended_at = row.maybe_time(16),
-                .end_reason = row.text(17),
-                .left_behind = row.text(18),
-                .kept_by = static_cast<KeptBy>(row.integer(19))};
-  if (!row.is_null(6)) member.host = ProcessIdentity{row.integer(6), row.integer(7), row.text(8)};
-  return member;
-}
-
-std::vector<Member> to_members(const std::vector<Row>& rows) {
-  std::vector<Member> members;
-  for (const auto& row : rows) members.push_back(to_member(row));
-  return members;
-}
-
-void write_row(Tx& tx, const Member& member) {
-  std::optional<int64_t> pid, start;
-  std::optional<std::string> boot_id;
-  if (member.host) {
-    pid = member.host->pid;
-    start = member.host->start_time;
-    boot_id = member.host->boot_id;
-  }
-  // Not REPLACE: that would take away whoever else has the name.
-  tx.exec(
-      "INSERT INTO members(" MEMBER_COLUMNS
-      ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT(id) DO UPDATE SET "
-      "(" MEMBER_COLUMNS
-      ") = (excluded.id, excluded.name, excluded.kind, excluded.parent, "
-      "excluded.definition, excluded.scope, excluded.host_pid, excluded.host_start, "
-      "excluded.host_boot_id, excluded.program, excluded.session_id, excluded.agent_id, "
-      "excluded.agent_type, excluded.unattributed, excluded.doing, excluded.started_at, "
-      "excluded.ended_at, excluded.end_reason, excluded.left_behind, excluded.kept_by)",
-      member.id, member.name, name(member.kind), member.parent, member.definition, member.scope, pid, start,
-      boot_id, member.program, member.session_id, member.agent_id, member.agent_type, member.is_unattributed,
-      member.doing, member.started_at, member.ended_at, member.end_reason, member.left_behind,
-      static_cast<int64_t>(member.kept_by));
-}
+/// Not REPLACE: that would take away whoever else has the name.
+void write_row(Tx& tx, const Member& member) { upsert_row<member_columns, "id">(tx, member); }
 
 }  // namespace
 
 std::span<const Migration> migrations() { return member_schema; }
 
 std::optional<Member> find_member(Reader& reader, std::string_view id) {
-  auto row = reader.row("SELECT " MEMBER_COLUMNS " FROM members WHERE id = ?", id);
-  if (!row) return {};
-  return to_member(*row);
+  return read_row<member_columns, "SELECT {} FROM members WHERE id = ?">(reader, id);
 }
 
 std::map<std::string, std::string> parents_of(Reader& reader, const std::vector<std::string>& ids) {
   std::map<std::string, std::string> parents;
-  for (const auto& row : reader.rows(
+  for (auto& [id, parent] : read_values<std::string, std::string>(
+           reader,
            "SELECT id, parent FROM members WHERE parent <> '' AND id IN (SELECT value FROM json_each(?))",
            to_text(json::value_from(ids))))
-    parents.emplace(row.text(0), row.text(1));
+    parents.emplace(std::move(id), std::move(parent));
   return parents;
 }
 
 std::vector<Member> list_members(Reader& reader, bool ended, int64_t most) {
   std::vector<Member> all;
-  auto add = [&](std::string_view which) {
+  auto add = [&](std::string_view sql) {
     auto left = most - static_cast<int64_t>(all.size());
-    auto sql = fmt::format("SELECT " MEMBER_COLUMNS " FROM members WHERE {} LIMIT ?", which);
-    if (left > 0) std::ranges::move(to_members(reader.rows(sql, left)), std::back_inserter(all));
+    if (left > 0)
+      std::ranges::move(read_each(reader, sql, value_in<member_columns>, left), std::back_inserter(all));
   };
   // Each by its index. However many bodies there are, they keep nobody else off the list.
-  add("ended_at IS NULL AND kept_by < 2 ORDER BY kept_by, started_at, id");
-  if (ended) add("ended_at IS NOT NULL ORDER BY ended_at DESC, id");
-  add("ended_at IS NULL AND kept_by = 2 ORDER BY kept_by, started_at, id");
+  add(select<member_columns,
+             "SELECT {} FROM members WHERE ended_at IS NULL AND kept_by < 2"
+             " ORDER BY kept_by, started_at, id LIMIT ?">);
+  if (ended)
+    add(select<member_columns,
+               "SELECT {} FROM members WHERE ended_at IS NOT NULL ORDER BY ended_at DESC, id LIMIT ?">);
+  add(select<member_columns,
+             "SELECT {} FROM members WHERE ended_at IS NULL AND kept_by = 2"
+             " ORDER BY kept_by, started_at, id LIMIT ?">);
   return all;
 }
 
 std::vector<Member> list_ended_since(Reader& reader, Time since, int64_t most) {
-  return to_members(reader.rows("SELECT " MEMBER_COLUMNS
-                                " FROM members WHERE ended_at >= ? ORDER BY ended_at DESC, id LIMIT ?",
-                                since, most));
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE ended_at >= ? ORDER BY ended_at DESC, id LIMIT ?">(
+      reader, since, most);
 }
 
 std::vector<Member> list_members_in(Reader& reader, std::string_view scope) {
   if (scope.empty()) return {};
-  return to_members(reader.rows(
-      "SELECT " MEMBER_COLUMNS
-      " FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL ORDER BY started_at, id "
-      "LIMIT 1000",
-      scope));
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL"
+                   " ORDER BY started_at, id LIMIT 1000">(reader, scope);
 }
 
 bool is_session_taken(Reader& reader, std::string_view session_id) {
@@ -145,9 +110,9 @@ bool is_session_taken(Reader& reader, std::string_view session_id) {
 }
 
 std::vector<Member> list_hosted_members(Reader& reader) {
-  return to_members(reader.rows("SELECT " MEMBER_COLUMNS
-                                " FROM members WHERE ended_at IS NULL AND host_pid IS NOT NULL LIMIT ?",
-                                max_members));
+  return read_rows<member_columns,
+                   "SELECT {} FROM members WHERE ended_at IS NULL AND host_pid IS NOT NULL LIMIT ?">(
+      reader, max_members);
 }
 
 Result<Member> add_member(Tx& tx, Member member) {
@@ -219,26 +184,27 @@ void end_with_session(Tx& tx, std::string_view id, std::string_view why, std::st
 }
 
 void end_members_in(Tx& tx, std::string_view scope, std::string_view why) {
-  for (const auto& row :
-       tx.rows("SELECT id FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL", scope))
-    end_member(tx, row.text(0), why);
+  for (const auto& id : read_values<std::string>(
+           tx, "SELECT id FROM members WHERE scope = ? AND scope <> '' AND ended_at IS NULL", scope))
+    end_member(tx, id, why);
 }
 
 void end_forsaken_members(Tx& tx, Time cutoff, int64_t most,
                           const std::function<bool(Tx&, const std::string&)>& has_session) {
-  for (const auto& row :
-       tx.rows("SELECT id FROM members WHERE ended_at IS NULL AND host_pid IS NULL AND scope = '' AND "
-               "kept_by = 0 "
-               "AND started_at < ? AND EXISTS (SELECT 1 FROM member_keys WHERE member = id) LIMIT ?",
-               cutoff, most))
-    if (!has_session(tx, row.text(0))) end_member(tx, row.text(0), "it did nothing");
+  for (const auto& id : read_values<std::string>(
+           tx,
+           "SELECT id FROM members WHERE ended_at IS NULL AND host_pid IS NULL AND scope = '' AND kept_by = 0"
+           " AND started_at < ? AND EXISTS (SELECT 1 FROM member_keys WHERE member = id) LIMIT ?",
+           cutoff, most))
+    if (!has_session(tx, id)) end_member(tx, id, "it did nothing");
 }
 
 int64_t remove_old_members(Tx& tx, Time cutoff, int64_t most) {
   int64_t removed = 0;
-  for (const auto& row : tx.rows("SELECT id FROM members WHERE ended_at < ? LIMIT ?", cutoff, most)) {
-    drop_keys(tx, row.text(0));
-    removed += tx.exec("DELETE FROM members WHERE id = ?", row.text(0));
+  for (const auto& id :
+       read_values<std::string>(tx, "SELECT id FROM members WHERE ended_at < ? LIMIT ?", cutoff, most)) {
+    drop_keys(tx, id);
+    removed += tx.exec("DELETE FROM members WHERE id = ?", id);
   }
   return removed;
 }

@@ -6,6 +6,7 @@
 
 #include "base/id.h"
 #include "base/sha256.h"
+#include "store/columns.h"
 
 namespace cru::pairings {
 namespace {
@@ -22,9 +23,9 @@ CREATE TABLE pairing_codes(
   code_hash TEXT PRIMARY KEY, label TEXT NOT NULL, expires_at INTEGER NOT NULL) WITHOUT ROWID;
 )"}};
 
-Pairing to_pairing(const Row& row) {
-  return {.id = row.text(0), .label = row.text(1), .created_at = row.time(2)};
-}
+constexpr auto pairing_columns =
+    columns<Pairing>("pairings", column("id", &Pairing::id), column("label", &Pairing::label),
+                     column("created_at", &Pairing::created_at));
 
 /// As it is stored. A code that may be used again is told by its name: none can be made of the other.
 std::string stored_code(std::string_view text, bool reusable) {
@@ -43,8 +44,9 @@ Task<Result<>> Pairings::recover() {
   using Keys = std::map<std::string, std::string>;
   auto keys = co_await store_.read([](Reader& reader) -> Result<Keys> {
     Keys found;
-    for (const auto& row : reader.rows("SELECT key_hash, id FROM pairings"))
-      found.emplace(row.text(0), row.text(1));
+    for (auto& [key_hash, id] :
+         read_values<std::string, std::string>(reader, "SELECT key_hash, id FROM pairings"))
+      found.emplace(std::move(key_hash), std::move(id));
     return found;
   });
   if (!keys) co_return fail(std::move(keys.error()));
@@ -82,11 +84,11 @@ namespace {
 std::optional<std::string> take_code(Tx& tx, std::string_view text) {
   for (bool reusable : {false, true}) {
     auto hash = stored_code(text, reusable);
-    auto known =
-        tx.row("SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", hash, tx.now());
+    auto known = read_value<std::string>(
+        tx, "SELECT label FROM pairing_codes WHERE code_hash = ? AND expires_at > ?", hash, tx.now());
     if (!known) continue;
     if (!reusable) tx.exec("DELETE FROM pairing_codes WHERE code_hash = ?", hash);
-    return known->text(0);
+    return *std::move(known);
   }
   return {};
 }
@@ -109,30 +111,27 @@ Task<Result<Redeemed>> Pairings::redeem(std::string code, std::string previous) 
     std::string label;
     std::vector<std::string> dropped;
   };
-  auto kept = co_await store_.write(
-      [fresh = made.pairing, hash, code, previous = sha256(previous)](Tx& tx) -> Result<Kept> {
-        auto label = take_code(tx, code);
-        if (!label)
-          return fail(Code::not_found, "this code is wrong, was used already, or has expired", "code",
-                      "get a new one with: cru open, or cru pair");
-        auto pairing = fresh;
-        pairing.label = *label;
-        Kept done{.label = pairing.label, .dropped = {}};
-        if (auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE key_hash = ?", previous)) {
-          drop(tx, to_pairing(*row));
-          done.dropped.push_back(row->text(0));
-        }
-        tx.exec("INSERT INTO pairings(id, label, key_hash, created_at) VALUES(?, ?, ?, ?)", pairing.id,
-                pairing.label, hash, pairing.created_at);
-        std::vector<std::string> oldest;
-        for (const auto& row :
-             tx.rows("SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys))
-          oldest.push_back(row.text(0));
-        for (const auto& id : oldest) tx.exec("DELETE FROM pairings WHERE id = ?", id);
-        done.dropped.insert(done.dropped.end(), oldest.begin(), oldest.end());
-        tx.emit({"pairing.created", "", to_event(pairing)});
-        return done;
-      });
+  auto kept = co_await store_.write([fresh = made.pairing, hash, code,
+                                     previous = sha256(previous)](Tx& tx) -> Result<Kept> {
+    auto label = take_code(tx, code);
+    if (!label)
+      return fail(Code::not_found, "this code is wrong, was used already, or has expired", "code",
+                  "get a new one with: cru open, or cru pair");
+    auto pairing = fresh;
+    pairing.label = *label;
+    Kept done{.label = pairing.label, .dropped = {}};
+    if (auto before = read_row<pairing_columns, "SELECT {} FROM pairings WHERE key_hash = ?">(tx, previous)) {
+      drop(tx, *before);
+      done.dropped.push_back(before->id);
+    }
+    insert_row<pairing_columns, "key_hash">(tx, pairing, hash);
+    auto oldest = read_values<std::string>(
+        tx, "SELECT id FROM pairings ORDER BY created_at DESC, id LIMIT -1 OFFSET ?", max_keys);
+    for (const auto& id : oldest) tx.exec("DELETE FROM pairings WHERE id = ?", id);
+    done.dropped.insert(done.dropped.end(), oldest.begin(), oldest.end());
+    tx.emit({"pairing.created", "", to_event(pairing)});
+    return done;
+  });
   if (!kept) co_return fail(std::move(kept.error()));
   made.pairing.label = kept->label;
   std::erase_if(keys_, [&](const auto& known) {
@@ -146,21 +145,17 @@ bool Pairings::knows(std::string_view key) const { return keys_.contains(sha256(
 
 Task<Result<std::vector<Pairing>>> Pairings::list() {
   co_return co_await store_.read([](Reader& reader) -> Result<std::vector<Pairing>> {
-    std::vector<Pairing> found;
-    for (const auto& row : reader.rows("SELECT id, label, created_at FROM pairings ORDER BY created_at, id"))
-      found.push_back(to_pairing(row));
-    return found;
+    return read_rows<pairing_columns, "SELECT {} FROM pairings ORDER BY created_at, id">(reader);
   });
 }
 
 Task<Result<Pairing>> Pairings::revoke(std::string id) {
   auto revoked = co_await store_.write([id](Tx& tx) -> Result<Pairing> {
-    auto row = tx.row("SELECT id, label, created_at FROM pairings WHERE id = ?", id);
-    if (!row)
+    auto pairing = read_row<pairing_columns, "SELECT {} FROM pairings WHERE id = ?">(tx, id);
+    if (!pairing)
       return fail(Code::not_found, fmt::format("pairing not found: \"{}\"", id), "id", "see: cru pair list");
-    auto pairing = to_pairing(*row);
-    drop(tx, pairing);
-    return pairing;
+    drop(tx, *pairing);
+    return *std::move(pairing);
   });
   if (revoked) std::erase_if(keys_, [&](const auto& known) { return known.second == id; });
   co_return revoked;
@@ -169,10 +164,7 @@ Task<Result<Pairing>> Pairings::revoke(std::string id) {
 Task<Result<>> Pairings::drop_all() {
   auto dropped = co_await store_.write([](Tx& tx) -> Result<bool> {
     tx.exec("DELETE FROM pairing_codes");
-    std::vector<Pairing> all;
-    for (const auto& row : tx.rows("SELECT id, label, created_at FROM pairings"))
-      all.push_back(to_pairing(row));
-    for (const auto& pairing : all) drop(tx, pairing);
+    for (const auto& pairing : read_rows<pairing_columns, "SELECT {} FROM pairings">(tx)) drop(tx, pairing);
     return true;
   });
   if (!dropped) co_return fail(std::move(dropped.error()));

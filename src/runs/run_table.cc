@@ -1,5 +1,7 @@
 #include "runs/run_table.h"
 
+#include "store/columns.h"
+
 namespace cru::runs {
 namespace {
 
@@ -42,118 +44,79 @@ ALTER TABLE runs ADD COLUMN cost_usd REAL;
 ALTER TABLE runs ADD COLUMN failure TEXT NOT NULL DEFAULT '';
 )"}};
 
-#define RUN_COLUMNS                                                                                      \
-  "task_id, uid, status, backend, argv, task, worktree, branch, owns_worktree, pty, has_stdin, pid, "    \
-  "start_time, "                                                                                         \
-  "boot_id, exit_code, signal, error, error_detail, output_file, last_seq, kill_requested, kill_grace, " \
-  "trace_id, "                                                                                           \
-  "traceparent, created_at, started_at, ended_at, scanned_seq, member, token_hash, jail, "               \
-  "tokens, cost_usd, failure"
+struct JailRecord {
+  static std::string store(const std::optional<JailRights>& jail) { return to_record(jail); }
+  static std::optional<JailRights> load(const Row& row, size_t at) {
+    return rights_from_record(row.text(at));
+  }
+};
 
-Run to_run(const Row& row) {
-  Run run;
-  run.task_id = row.text(0);
-  run.uid = row.text(1);
-  run.status = status_from(row.text(2));
-  run.backend = row.text(3);
-  run.argv = row.texts(4);
-  run.task = row.text(5);
-  run.worktree = row.text(6);
-  run.branch = row.text(7);
-  run.owns_worktree = row.boolean(8);
-  run.pty = row.boolean(9);
-  run.has_stdin = row.boolean(10);
-  if (!row.is_null(11)) run.process = ProcessIdentity{row.integer(11), row.integer(12), row.text(13)};
-  run.exit_code = row.maybe_integer(14);
-  run.signal = row.maybe_integer(15);
-  run.error = row.text(16);
-  run.error_detail = row.text(17);
-  run.output_file = row.text(18);
-  run.last_seq = row.integer(19);
-  run.kill_requested = row.boolean(20);
-  run.kill_grace = row.duration(21);
-  run.trace_id = row.text(22);
-  run.traceparent = row.text(23);
-  run.created_at = row.time(24);
-  run.started_at = row.maybe_time(25);
-  run.ended_at = row.maybe_time(26);
-  run.scanned_seq = row.integer(27);
-  run.member = row.text(28);
-  run.token_hash = row.text(29);
-  run.jail = rights_from_record(row.text(30));
-  run.report.tokens = row.maybe_integer(31);
-  if (!row.is_null(32)) run.report.cost_usd = row.real(32);
-  run.report.failure = row.text(33);
-  return run;
-}
-
-std::vector<Run> to_runs(const std::vector<Row>& rows) {
-  std::vector<Run> runs;
-  for (const auto& row : rows) runs.push_back(to_run(row));
-  return runs;
-}
-
-template <class T, class Part>
-std::optional<Part> part_of(const std::optional<T>& whole, Part T::* part) {
-  if (!whole) return {};
-  return (*whole).*part;
-}
+constexpr auto run_columns = columns<Run>(
+    "runs", column("task_id", &Run::task_id), column("uid", &Run::uid),
+    column<ByName<status_from>>("status", &Run::status), column("backend", &Run::backend),
+    column("argv", &Run::argv), column("task", &Run::task), column("worktree", &Run::worktree),
+    column("branch", &Run::branch), column("owns_worktree", &Run::owns_worktree), column("pty", &Run::pty),
+    column("has_stdin", &Run::has_stdin),
+    part(&Run::process, column("pid", &ProcessIdentity::pid),
+         column("start_time", &ProcessIdentity::start_time), column("boot_id", &ProcessIdentity::boot_id)),
+    column("exit_code", &Run::exit_code), column("signal", &Run::signal), column("error", &Run::error),
+    column("error_detail", &Run::error_detail), column("output_file", &Run::output_file),
+    column("last_seq", &Run::last_seq), column("kill_requested", &Run::kill_requested),
+    column("kill_grace", &Run::kill_grace), column("trace_id", &Run::trace_id),
+    column("traceparent", &Run::traceparent), column("created_at", &Run::created_at),
+    column("started_at", &Run::started_at), column("ended_at", &Run::ended_at),
+    column("scanned_seq", &Run::scanned_seq), column("member", &Run::member),
+    column("token_hash", &Run::token_hash), column<JailRecord>("jail", &Run::jail),
+    part(&Run::report, column("tokens", &Report::tokens), column("cost_usd", &Report::cost_usd),
+         column("failure", &Report::failure)));
 
 }  // namespace
 
 std::span<const Migration> migrations() { return all_migrations; }
 
 std::optional<Run> find(Reader& reader, std::string_view task_id) {
-  auto row = reader.row("SELECT " RUN_COLUMNS " FROM runs WHERE task_id = ?", task_id);
-  if (!row) return {};
-  return to_run(*row);
+  return read_row<run_columns, "SELECT {} FROM runs WHERE task_id = ?">(reader, task_id);
 }
 
 std::optional<Run> find_of_member(Reader& reader, std::string_view member) {
-  auto row = reader.row("SELECT " RUN_COLUMNS
-                        " FROM runs WHERE member = ? AND member <> '' ORDER BY created_at DESC LIMIT 1",
-                        member);
-  if (!row) return {};
-  return to_run(*row);
+  return read_row<run_columns,
+                  "SELECT {} FROM runs WHERE member = ? AND member <> ''"
+                  " ORDER BY created_at DESC LIMIT 1">(reader, member);
 }
 
 std::vector<Run> list_of_traces(Reader& reader, const std::vector<std::string>& trace_ids, Time since) {
-  return to_runs(reader.rows("SELECT " RUN_COLUMNS
-                             " FROM runs WHERE created_at >= ? AND trace_id IN (SELECT value FROM "
-                             "json_each(?)) ORDER BY created_at, task_id LIMIT 1000",
-                             since, to_text(json::value_from(trace_ids))));
+  return read_rows<
+      run_columns,
+      "SELECT {} FROM runs WHERE created_at >= ? AND trace_id IN (SELECT value FROM json_each(?))"
+      " ORDER BY created_at, task_id LIMIT 1000">(reader, since, to_text(json::value_from(trace_ids)));
 }
 
 std::vector<Run> find_all(Reader& reader, const std::vector<std::string>& task_ids) {
-  return to_runs(reader.rows("SELECT " RUN_COLUMNS
-                             " FROM runs WHERE task_id IN (SELECT value FROM json_each(?)) ORDER BY "
-                             "created_at, task_id",
-                             to_text(json::value_from(task_ids))));
+  return read_rows<run_columns,
+                   "SELECT {} FROM runs WHERE task_id IN (SELECT value FROM json_each(?))"
+                   " ORDER BY created_at, task_id">(reader, to_text(json::value_from(task_ids)));
 }
 
 std::vector<std::string> ids_beginning(Reader& reader, std::string_view prefix, int64_t limit) {
-  std::vector<std::string> ids;
   // `~` comes after everything that an id is made of.
-  for (const auto& row : reader.rows(
-           "SELECT task_id FROM runs WHERE task_id >= ?1 AND task_id < ?1 || '~' ORDER BY task_id LIMIT ?2",
-           prefix, limit))
-    ids.push_back(row.text(0));
-  return ids;
+  return read_values<std::string>(
+      reader,
+      "SELECT task_id FROM runs WHERE task_id >= ?1 AND task_id < ?1 || '~' ORDER BY task_id LIMIT ?2",
+      prefix, limit);
 }
 
 std::optional<Run> find_of_trace(Reader& reader, std::string_view trace_id) {
-  auto row = reader.row(
-      "SELECT " RUN_COLUMNS " FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1", trace_id);
-  if (!row) return {};
-  return to_run(*row);
+  return read_row<run_columns, "SELECT {} FROM runs WHERE trace_id = ? ORDER BY created_at, task_id LIMIT 1">(
+      reader, trace_id);
 }
 
 std::map<std::string, int64_t> count_by_status(Reader& reader) {
   std::map<std::string, int64_t> counts;
   for (auto status : {Status::starting, Status::running, Status::completed, Status::failed, Status::killed})
     counts[std::string(name(status))] = 0;
-  for (const auto& row : reader.rows("SELECT status, count(*) FROM runs GROUP BY status"))
-    counts[row.text(0)] = row.integer(1);
+  for (const auto& [status, count] :
+       read_values<std::string, int64_t>(reader, "SELECT status, count(*) FROM runs GROUP BY status"))
+    counts[status] = count;
   return counts;
 }
 
@@ -162,9 +125,9 @@ bool exists(Reader& reader, std::string_view task_id) {
 }
 
 std::vector<Run> list_active(Reader& reader) {
-  return to_runs(
-      reader.rows("SELECT " RUN_COLUMNS
-                  " FROM runs WHERE status IN ('starting', 'running') ORDER BY created_at, task_id"));
+  return read_rows<
+      run_columns,
+      "SELECT {} FROM runs WHERE status IN ('starting', 'running') ORDER BY created_at, task_id">(reader);
 }
 
 std::vector<Run> list(Reader& reader, const ListQuery& query) {
@@ -172,33 +135,20 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
   if (!query.before.empty())
     if (auto row = reader.row("SELECT created_at FROM runs WHERE task_id = ?", query.before))
       before = row->integer(0);
-  return to_runs(
-      reader.rows("SELECT " RUN_COLUMNS
-                  " FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
-                  " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"
-                  " ORDER BY created_at DESC, task_id DESC LIMIT ?4",
-                  before, query.before, query.status, query.limit));
+  return read_rows<run_columns,
+                   "SELECT {} FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
+                   " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"
+                   " ORDER BY created_at DESC, task_id DESC LIMIT ?4">(reader, before, query.before,
+                                                                       query.status, query.limit);
 }
 
-void put(Tx& tx, const Run& run) {
-  tx.exec("INSERT OR REPLACE INTO runs(" RUN_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, "
-          "?, ?, ?, ?, ?)",
-          run.task_id, run.uid, name(run.status), run.backend, to_text(json::value_from(run.argv)), run.task,
-          run.worktree, run.branch, run.owns_worktree, run.pty, run.has_stdin,
-          part_of(run.process, &ProcessIdentity::pid), part_of(run.process, &ProcessIdentity::start_time),
-          part_of(run.process, &ProcessIdentity::boot_id), run.exit_code, run.signal, run.error,
-          run.error_detail, run.output_file, run.last_seq, run.kill_requested,
-          int64_t(run.kill_grace.count()), run.trace_id, run.traceparent, run.created_at, run.started_at,
-          run.ended_at, run.scanned_seq, run.member, run.token_hash, to_record(run.jail), run.report.tokens,
-          run.report.cost_usd, run.report.failure);
-}
+void put(Tx& tx, const Run& run) { replace_row<run_columns>(tx, run); }
 
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }
 
 std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit) {
-  return to_runs(reader.rows("SELECT " RUN_COLUMNS " FROM runs WHERE ended_at < ? ORDER BY ended_at LIMIT ?",
-                             cutoff, limit));
+  return read_rows<run_columns, "SELECT {} FROM runs WHERE ended_at < ? ORDER BY ended_at LIMIT ?">(
+      reader, cutoff, limit);
 }
 
 }  // namespace cru::runs

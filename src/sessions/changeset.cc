@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "platform/process/git.h"
+#include "store/columns.h"
 
 namespace cru::coordination {
 namespace {
@@ -15,14 +16,10 @@ constexpr size_t max_files_told = 1000;
 constexpr size_t max_commits = 100;
 constexpr size_t max_columns = 200;  ///< of an author and of a subject
 
-Changeset to_changeset(const Row& row) {
-  return {.id = row.text(0),
-          .session_id = row.text(1),
-          .base = row.is_null(2) ? "" : row.text(2),
-          .head = row.is_null(3) ? "" : row.text(3),
-          .files = row.texts(4),
-          .created_at = row.time(5)};
-}
+constexpr auto changeset_columns = columns<Changeset>(
+    "changesets", column("id", &Changeset::id), column("session_id", &Changeset::session_id),
+    column<TextOrNull>("base", &Changeset::base), column<TextOrNull>("head", &Changeset::head),
+    column("files", &Changeset::files), column("created_at", &Changeset::created_at));
 
 /// What git may be given as a commit: never an option.
 bool is_commit_id(std::string_view text) {
@@ -66,20 +63,13 @@ json::object to_json(const Changeset& changeset) {
 }
 
 std::optional<Changeset> find_changeset(Reader& reader, std::string_view id) {
-  auto row =
-      reader.row("SELECT id, session_id, base, head, files, created_at FROM changesets WHERE id = ?", id);
-  if (!row) return {};
-  return to_changeset(*row);
+  return read_row<changeset_columns, "SELECT {} FROM changesets WHERE id = ?">(reader, id);
 }
 
 std::vector<Changeset> list_changesets(Reader& reader, std::string_view session_id, int64_t limit) {
-  std::vector<Changeset> changesets;
-  for (const auto& row :
-       reader.rows("SELECT id, session_id, base, head, files, created_at FROM changesets WHERE session_id = ?"
-                   " ORDER BY created_at DESC, rowid DESC LIMIT ?",
-                   session_id, limit))
-    changesets.push_back(to_changeset(row));
-  return changesets;
+  return read_rows<changeset_columns,
+                   "SELECT {} FROM changesets WHERE session_id = ?"
+                   " ORDER BY created_at DESC, rowid DESC LIMIT ?">(reader, session_id, limit);
 }
 
 Result<Commits> commits_between(const std::string& folder, const std::string& base, const std::string& head) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "members/member_table.h"
+#include "store/columns.h"
 
 namespace cru::coordination {
 namespace {
@@ -64,41 +65,19 @@ ALTER TABLE agent_sessions ADD COLUMN tool TEXT NOT NULL DEFAULT '';
 ALTER TABLE agent_sessions ADD COLUMN turn_since INTEGER NOT NULL DEFAULT 0;
 )"}};
 
-#define SESSION_COLUMNS                                                                                   \
-  "session_id, agent_id, agent_type, owner, capabilities, current_task, status, epoch, kept_by_hook, "    \
-  "gone_because, gone_with_run, folder, base_commit, last_heartbeat, heartbeat_boot_id, heartbeat_boot, " \
-  "started_at, ended_at, member, turn, tool, turn_since"
-
-Session to_session(const Row& row) {
-  Session session{.session_id = row.text(0),
-                  .agent_id = row.text(1),
-                  .agent_type = row.text(2),
-                  .owner = row.text(3),
-                  .capabilities = {},
-                  .current_task = row.text(5),
-                  .presence = presence_from(row.text(6)),
-                  .epoch = row.integer(7),
-                  .kept_by_hook = row.boolean(8),
-                  .gone_because = row.text(9),
-                  .gone_with_run = row.boolean(10),
-                  .folder = row.text(11),
-                  .base_commit = row.text(12),
-                  .last_heartbeat = {row.time(13), row.text(14), row.duration(15)},
-                  .started_at = row.time(16),
-                  .ended_at = row.maybe_time(17)};
-  session.member = row.text(18);
-  session.turn = turn_from(row.text(19));
-  session.tool = row.text(20);
-  session.turn_since = row.time(21);
-  session.capabilities = row.texts(4);
-  return session;
-}
-
-std::vector<Session> to_sessions(const std::vector<Row>& rows) {
-  std::vector<Session> sessions;
-  for (const auto& row : rows) sessions.push_back(to_session(row));
-  return sessions;
-}
+constexpr auto session_columns = columns<Session>(
+    "agent_sessions", column("session_id", &Session::session_id), column("agent_id", &Session::agent_id),
+    column("agent_type", &Session::agent_type), column("owner", &Session::owner),
+    column("capabilities", &Session::capabilities), column("current_task", &Session::current_task),
+    column<ByName<presence_from>>("status", &Session::presence), column("epoch", &Session::epoch),
+    column("kept_by_hook", &Session::kept_by_hook), column("gone_because", &Session::gone_because),
+    column("gone_with_run", &Session::gone_with_run), column("folder", &Session::folder),
+    column("base_commit", &Session::base_commit),
+    part(&Session::last_heartbeat, column("last_heartbeat", &Moment::wall),
+         column("heartbeat_boot_id", &Moment::boot_id), column("heartbeat_boot", &Moment::boot)),
+    column("started_at", &Session::started_at), column("ended_at", &Session::ended_at),
+    column("member", &Session::member), column<ByName<turn_from>>("turn", &Session::turn),
+    column("tool", &Session::tool), column("turn_since", &Session::turn_since));
 
 /// Whoever has ended holds nothing more, whatever of it is still on its way.
 Result<> check_member(Reader& reader, const Who& who) {
@@ -159,83 +138,65 @@ Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
 std::span<const Migration> session_migrations() { return session_schema; }
 
 std::optional<Session> find_session(Reader& reader, std::string_view session_id) {
-  auto row = reader.row("SELECT " SESSION_COLUMNS " FROM agent_sessions WHERE session_id = ?", session_id);
-  if (!row) return {};
-  return to_session(*row);
+  return read_row<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">(reader, session_id);
 }
 
-void put_session(Tx& tx, const Session& session) {
-  tx.exec("INSERT OR REPLACE INTO agent_sessions(" SESSION_COLUMNS
-          ") VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-          session.session_id, session.agent_id, session.agent_type, session.owner,
-          to_text(json::value_from(session.capabilities)), session.current_task, name(session.presence),
-          session.epoch, session.kept_by_hook, session.gone_because, session.gone_with_run, session.folder,
-          session.base_commit, session.last_heartbeat.wall, session.last_heartbeat.boot_id,
-          session.last_heartbeat.boot.count(), session.started_at, session.ended_at, session.member,
-          name(session.turn), session.tool, session.turn_since);
-}
+void put_session(Tx& tx, const Session& session) { replace_row<session_columns>(tx, session); }
 
 std::vector<Session> list_connected_sessions(Reader& reader, int64_t most) {
-  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
-                                 " FROM agent_sessions WHERE status <> 'disconnected' AND agent_type <> "
-                                 "'person' ORDER BY last_heartbeat LIMIT ?",
-                                 most));
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
+                   " AND agent_type <> 'person' ORDER BY last_heartbeat LIMIT ?">(reader, most);
 }
 
 std::vector<Session> list_sessions_of_member(Reader& reader, std::string_view member) {
   if (member.empty()) return {};
-  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
-                                 " FROM agent_sessions WHERE member = ? AND member <> '' AND status <> "
-                                 "'disconnected'",
-                                 member));
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE member = ? AND member <> ''"
+                   " AND status <> 'disconnected'">(reader, member);
 }
 
 std::vector<Session> list_sessions_of_run(Reader& reader, std::string_view owner) {
   if (owner.empty()) return {};
-  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
-                                 " FROM agent_sessions WHERE owner = ? AND owner <> '' AND status <> "
-                                 "'disconnected'",
-                                 owner));
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE owner = ? AND owner <> ''"
+                   " AND status <> 'disconnected'">(reader, owner);
 }
 
 std::vector<Session> list_sessions(Reader& reader, bool disconnected, int64_t most) {
   if (disconnected)
-    return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
-                                   " FROM agent_sessions WHERE status = 'disconnected' ORDER BY ended_at "
-                                   "DESC LIMIT ?",
-                                   most));
-  return to_sessions(reader.rows("SELECT " SESSION_COLUMNS
-                                 " FROM agent_sessions WHERE status <> 'disconnected' ORDER BY "
-                                 "last_heartbeat DESC LIMIT ?",
-                                 most));
+    return read_rows<session_columns,
+                     "SELECT {} FROM agent_sessions WHERE status = 'disconnected'"
+                     " ORDER BY ended_at DESC LIMIT ?">(reader, most);
+  return read_rows<session_columns,
+                   "SELECT {} FROM agent_sessions WHERE status <> 'disconnected'"
+                   " ORDER BY last_heartbeat DESC LIMIT ?">(reader, most);
 }
 
 std::vector<std::string> owners_of_connected_sessions(Reader& reader) {
-  std::vector<std::string> owners;
-  for (const auto& row : reader.rows(
-           "SELECT DISTINCT owner FROM agent_sessions WHERE owner <> '' AND status <> 'disconnected'"))
-    owners.push_back(row.text(0));
-  return owners;
+  return read_values<std::string>(
+      reader, "SELECT DISTINCT owner FROM agent_sessions WHERE owner <> '' AND status <> 'disconnected'");
 }
 
 std::vector<members::Member> ended_members_with_sessions(Reader& reader) {
   std::vector<members::Member> ended;
-  for (const auto& row : reader.rows(
+  for (const auto& id : read_values<std::string>(
+           reader,
            "SELECT DISTINCT member FROM agent_sessions WHERE member <> '' AND status <> 'disconnected'"))
-    if (auto member = members::find_member(reader, row.text(0)); member && member->is_ended())
+    if (auto member = members::find_member(reader, id); member && member->is_ended())
       ended.push_back(*std::move(member));
   return ended;
 }
 
 int64_t remove_old_sessions(Tx& tx, Time cutoff, int64_t most) {
   int64_t removed = 0;
-  for (const auto& row :
-       tx.rows("SELECT session_id FROM agent_sessions WHERE (status = 'disconnected' AND ended_at < ?1) OR "
-               "(status "
-               "<> 'disconnected' AND agent_type = 'person' AND last_heartbeat < ?1) LIMIT ?2",
-               cutoff, most)) {
-    tx.exec("DELETE FROM session_files WHERE session_id = ?", row.text(0));
-    removed += tx.exec("DELETE FROM agent_sessions WHERE session_id = ?", row.text(0));
+  for (const auto& id : read_values<std::string>(
+           tx,
+           "SELECT session_id FROM agent_sessions WHERE (status = 'disconnected' AND ended_at < ?1) OR"
+           " (status <> 'disconnected' AND agent_type = 'person' AND last_heartbeat < ?1) LIMIT ?2",
+           cutoff, most)) {
+    tx.exec("DELETE FROM session_files WHERE session_id = ?", id);
+    removed += tx.exec("DELETE FROM agent_sessions WHERE session_id = ?", id);
   }
   removed +=
       tx.exec("DELETE FROM changesets WHERE id IN (SELECT id FROM changesets WHERE created_at < ? LIMIT ?)",
@@ -305,21 +266,16 @@ void note_file(Tx& tx, const Session& session, std::string_view path) {
 }
 
 std::vector<std::string> files_of(Reader& reader, const Session& session) {
-  std::vector<std::string> paths;
-  for (const auto& row : reader.rows(
-           "SELECT path FROM session_files WHERE session_id = ? AND epoch = ? ORDER BY first_at, path",
-           session.session_id, session.epoch))
-    paths.push_back(row.text(0));
-  return paths;
+  return read_values<std::string>(
+      reader, "SELECT path FROM session_files WHERE session_id = ? AND epoch = ? ORDER BY first_at, path",
+      session.session_id, session.epoch);
 }
 
 void add_changeset(Tx& tx, std::string_view id, std::string_view session_id, std::string_view base,
                    std::string_view head, const std::vector<std::string>& files) {
-  auto or_null = [](std::string_view text) {
-    return text.empty() ? std::nullopt : std::optional<std::string>(text);
-  };
   tx.exec("INSERT INTO changesets(id, session_id, base, head, files, created_at) VALUES(?, ?, ?, ?, ?, ?)",
-          id, session_id, or_null(base), or_null(head), to_text(json::value_from(files)), tx.now());
+          id, session_id, TextOrNull::store(base), TextOrNull::store(head), to_text(json::value_from(files)),
+          tx.now());
 }
 
 }  // namespace cru::coordination
