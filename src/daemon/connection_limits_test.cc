@@ -8,7 +8,7 @@ namespace {
 TEST(ConnectionLimits, FitTogetherIntoTheLimitAndLeaveTheDaemonItsOwn) {
   for (size_t limit : {96uz, 128uz, 256uz, 1024uz, 4096uz, 65536uz, 1uz << 20}) {
     auto all = connection_limits(limit);
-    EXPECT_LE(2 * all.people + all.web + all.sockets + 2 * all.agents + 48, limit) << limit;
+    EXPECT_LE(2 * all.people + all.web + all.sockets + 2 * all.agents + 4 * all.handed + 48, limit) << limit;
     EXPECT_LT(all.strangers, all.web) << limit;
     EXPECT_GE(all.people, 3u) << limit;
   }
@@ -19,6 +19,7 @@ TEST(ConnectionLimits, AreWhatAWholeCrowdNeedsWhereThereIsRoom) {
   EXPECT_EQ(all.people, 1024u);
   EXPECT_EQ(all.web, 1024u);
   EXPECT_EQ(all.sockets, 4096u);
+  EXPECT_EQ(all.handed, all.agents);
 }
 
 TEST(ConnectionLimits, AreNeverNothing) {

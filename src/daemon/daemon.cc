@@ -155,7 +155,7 @@ class Daemon {
         [this](http::Peer peer, std::string token) {
           return identity_->identify_agent(std::move(peer), std::move(token));
         },
-        mcp::SocketLimits{.connections = limits.agents});
+        mcp::SocketLimits{.connections = limits.agents, .handed = limits.handed});
     mcp_->when_closed(
         [this](const std::string& connection) { engine_->members().connection_closed(connection); });
     loop_.on_signals({SIGTERM, SIGINT}, [this](int number) { begin_stop(signal_name(number)); });

@@ -1,5 +1,6 @@
 #include "edges/mcp/kept_lines.h"
 
+#include "base/text.h"
 #include "edges/mcp/server.h"
 
 namespace cru::mcp {
@@ -10,6 +11,13 @@ constexpr size_t max_unanswered = 1024, max_bytes = 4u << 20;
 }  // namespace
 
 bool KeptLines::is_full() const { return unanswered_.size() >= max_unanswered || bytes_ >= max_bytes; }
+
+bool KeptLines::is_of_note(const Peeked& about) {
+  return about.is_batch ||
+         is_one_of(about.method, {"initialize", "notifications/initialized", "logging/setLevel",
+                                  "resources/subscribe", "resources/unsubscribe", "notifications/cancelled",
+                                  "subscriptions/listen"});
+}
 
 void KeptLines::note(const Peeked& about, std::string_view line) {
   if (about.method == "tools/call") used_tools_ = true;

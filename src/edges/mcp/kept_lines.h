@@ -24,6 +24,8 @@ class KeptLines {
     std::string line;
   };
 
+  /// Whether more must be remembered of such a line than that it is unanswered.
+  static bool is_of_note(const Peeked& about);
   /// Looks at a line of the client's before it is sent.
   void note(const Peeked& about, std::string_view line);
   /// Keeps a request until it is answered.
@@ -37,6 +39,7 @@ class KeptLines {
   bool is_waiting(std::string_view id) const { return by_id_.contains(std::string(id)); }
   bool has_subscriptions() const { return !subscriptions_.empty() || !listens_.empty(); }
   bool used_tools() const { return used_tools_; }
+  void note_used_tools() { used_tools_ = true; }
 
   std::map<uint64_t, Entry>& unanswered() { return unanswered_; }
   const std::map<uint64_t, Listen>& listens() const { return listens_; }

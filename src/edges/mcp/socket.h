@@ -7,7 +7,9 @@
 /// nothing has none.
 ///
 /// What the socket itself has to say is {"cru_mcp":…}: "welcome" for the hello, "stopping" before an orderly
-/// end, "closed" after the client's "bye".
+/// end, "closed" after the client's "bye". With "take_host" the client hands over the streams of its host
+/// (handed_host.h): the numbers of the lines go on from `first`. "refused" and "host_back" end that; the client
+/// may hand them over again after the latter. "wrote" counts the lines of ours that the client has written.
 ///
 /// Everything has a limit: connections, lines, requests at work, unsent bytes, the time to take them.
 #include <functional>
@@ -29,6 +31,7 @@ struct SocketLimits {
   size_t connections = 512;
   size_t in_flight = 256;    ///< more are not read
   size_t unsent = 1u << 20;  ///< with so much to send nothing more is read
+  size_t handed = 512;       ///< connections whose hosts the daemon serves itself
   Duration hello_time = 10s;
   Duration write_time = 30s;  ///< a client that takes nothing for so long is gone
 };
@@ -68,6 +71,7 @@ class Socket {
   Fd spare_;  ///< to answer with when there are no more descriptors
   std::unique_ptr<Watch> watch_;
   uint64_t accepted_ = 0;
+  size_t handed_ = 0;  ///< hosts
   std::set<std::shared_ptr<Link>> links_;
   std::function<void(const std::string&)> closed_;
   Signal answered_;  ///< told while stopping

@@ -11,6 +11,7 @@
 #include "edges/client/client.h"
 #include "edges/identity.h"
 #include "edges/mcp/kept_lines.h"
+#include "edges/mcp/lending.h"
 #include "edges/mcp/local_server.h"
 #include "edges/mcp/peek.h"
 #include "edges/mcp/stream.h"
@@ -57,7 +58,7 @@ class Proxy {
   // ---- the loop
 
   void step() {
-    bool take = state_ == State::serving && !is_full() && !is_stopping_;
+    bool take = state_ == State::serving && !lending_.is_lent() && !is_full() && !is_stopping_;
     std::array<Awaited, 5> awaited = {
         {{.fd = take ? in_.fd() : -1},
          {.fd = signals_.fd()},
@@ -73,6 +74,7 @@ class Proxy {
     if (changes.is_ready || probes_left_ > 0) probe();
     if (socket_) send_some(socket_.get(), to_daemon_);
     if (!host_gone_ && !out_.flush()) lose_host();
+    if (socket_ && !out_.has_unsent()) attend_lending();
     advance();
   }
 
@@ -114,7 +116,8 @@ class Proxy {
   void say_bye() {
     if (!socket_ && (!kept_.used_tools() || byes_left_ == 0 || !connect(false))) return;
     if (byes_left_-- == 0) return;
-    to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", kept_.used_tools());
+    bool used = kept_.used_tools() || lending_.used_tools();
+    to_daemon_ += fmt::format("{{\"cru_mcp\":\"bye\",\"used\":{}}}\n", used);
     send_some(socket_.get(), to_daemon_);
   }
 
@@ -137,16 +140,53 @@ class Proxy {
     if (line.empty()) return;
     auto about = peek(line);
     auto number = ++last_number_;
-    kept_.note(about, line);
-    bool asks = about.is_batch || (!about.id.empty() && !about.method.empty());
-    bool listens = about.method == "subscriptions/listen" && asks;
-    if (asks && !listens) kept_.keep(number, about, line);
+    bool listens = keep(number, about, line);
     if (!connect(true))
       answer_locally(number, about, line);
     else
       send_line(number, line);
     kept_.mark_sent(number);
     if (listens) kept_.keep_listen(number, about, line);
+    lending_.set_wanted(!KeptLines::is_of_note(about));
+  }
+
+  /// Until it is answered. True if it listens, which begins when it is sent.
+  bool keep(uint64_t number, const Peeked& about, std::string_view line) {
+    kept_.note(about, line);
+    bool asks = about.is_batch || (!about.id.empty() && !about.method.empty());
+    bool listens = about.method == "subscriptions/listen" && asks;
+    if (asks && !listens) kept_.keep(number, about, line);
+    return listens;
+  }
+
+  // ---- the host, lent to the daemon
+
+  /// Everything is written to the host that was to be.
+  void attend_lending() {
+    to_daemon_ += lending_.written();
+    send_some(socket_.get(), to_daemon_);
+    if (lending_.is_due() && state_ == State::serving && !is_stopping_ && in_.is_between_lines() &&
+        to_daemon_.empty())
+      lending_.lend(socket_, last_number_ + 1);
+  }
+
+  /// The daemon has given it back, or is gone. What it has read and not answered is as if we had sent it.
+  void take_host_back() {
+    if (!lending_.is_lent()) return;
+    auto [found, unwritten] = lending_.take_back();
+    out_.add_whole(unwritten);
+    if (lending_.used_tools()) kept_.note_used_tools();
+    for (auto& [number, text, is_answered] : found.lines) {
+      std::string_view line = text;
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (line.empty() || is_answered) continue;
+      auto about = peek(line);
+      bool listens = keep(number, about, line);
+      kept_.mark_sent(number);
+      if (listens) kept_.keep_listen(number, about, line);
+    }
+    last_number_ = found.next - 1;
+    in_.put_back(std::move(found.rest));
   }
 
   // ---- without a daemon
@@ -204,6 +244,7 @@ class Proxy {
   /// does not.
   void introduce() {
     from_daemon_.clear();
+    lending_.reset();
     to_daemon_ = to_text(json::object{{"cru_mcp", 1},
                                       {"version", CRU_VERSION},
                                       {"instance", instance_},
@@ -273,10 +314,12 @@ class Proxy {
   }
 
   void take_daemon_line(std::string_view line) {
-    if (line.starts_with(R"({"cru_mcp")")) return take_control(unquoted(member_text(line, "cru_mcp")));
+    if (line.starts_with(R"({"cru_mcp")")) return take_control(line);
     uint64_t number = 0;
     auto [end, bad] = std::from_chars(line.data(), line.data() + line.size(), number);
-    if (bad == std::errc()) {  // the answer to the line with this number, or that there is none
+    bool is_answer = bad == std::errc();
+    lending_.count_line(is_answer ? std::optional(number) : std::nullopt);
+    if (is_answer) {  // the answer to the line with this number, or that there is none
       line.remove_prefix(static_cast<size_t>(end - line.data()));
       kept_.forget(number);
       if (replayed_.erase(number) > 0 || line.empty()) return;
@@ -291,11 +334,18 @@ class Proxy {
     out_.add(line);
   }
 
-  void take_control(std::string_view word) {
+  void take_control(std::string_view line) {
+    auto word = unquoted(member_text(line, "cru_mcp"));
     if (word == "welcome") {
       daemon_by_.reset();
+      if (member_text(line, "takes_host") == "true") lending_.allow();
       // From here on lines are copied, for hours: what finding the daemon has needed is not needed again.
       if (!std::exchange(was_connected_, true)) release_startup_memory();
+    } else if (word == "host_back") {
+      take_host_back();
+    } else if (word == "refused") {
+      take_host_back();
+      lending_.forbid();
     } else if (word == "stopping") {  // on purpose: what it still answers is taken, its end follows
       is_stopping_ = true;
       daemon_by_ = now() + welcome_time;
@@ -305,6 +355,7 @@ class Proxy {
   }
 
   void drop_connection() {
+    take_host_back();
     socket_.reset();
     to_daemon_.clear();
     daemon_by_.reset();
@@ -368,6 +419,7 @@ class Proxy {
 
   uint64_t last_number_ = 0;
   KeptLines kept_;
+  Lending lending_;
   std::set<uint64_t> replayed_;         ///< lines whose answers the host has already
   std::set<std::string> acknowledged_;  ///< listening streams whose second acknowledgement is ours
 };

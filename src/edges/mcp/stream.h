@@ -19,6 +19,9 @@ class HostInput {
   int fd() const { return fd_; }
   /// Reads once what is there. A line that is too long is told and skipped. False at the end.
   bool read(const std::function<void(std::string_view line)>& take, const std::function<void()>& too_long);
+  bool is_between_lines() const { return rest_.empty() && !skipping_; }
+  /// Somebody else has read the beginning of the next line.
+  void put_back(std::string rest) { rest_ = std::move(rest); }
 
  private:
   const int fd_;
@@ -33,6 +36,8 @@ class HostOutput {
   explicit HostOutput(int fd);
   int fd() const { return fd_; }
   void add(std::string_view line);
+  /// Lines with their ends.
+  void add_whole(std::string_view lines) { unsent_ += lines; }
   size_t unsent() const { return unsent_.size(); }
   bool has_unsent() const { return !unsent_.empty(); }
   /// Writes what goes without waiting. False if nobody reads.

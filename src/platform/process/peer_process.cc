@@ -1,13 +1,16 @@
 #include "platform/process/peer_process.h"
 
+#include <dirent.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
-#include <set>
-#include <sstream>
 #include <string>
+#include <string_view>
 
 #include "platform/files/files.h"
 #include "platform/process/marked_processes.h"
@@ -18,31 +21,47 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// Takes the next word off a line.
+std::string_view take_word(std::string_view& line) {
+  line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+  auto word = line.substr(0, line.find(' '));
+  line.remove_prefix(word.size());
+  return word;
+}
+
 /// The sockets with these ports, as "socket:[INODE]".
-std::set<std::string> socket_names(uint16_t local_port, uint16_t remote_port) {
+std::vector<std::string> socket_names(uint16_t local_port, uint16_t remote_port) {
   auto local = fmt::format(":{:04X}", local_port), remote = fmt::format(":{:04X}", remote_port);
-  std::set<std::string> names;
+  std::vector<std::string> names;
   for (auto file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     auto table = read_file(file);
     if (!table) continue;
-    std::istringstream lines(*table);
-    for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
-      std::string slot, from, to, state, queues, timer, retransmits, uid, timeout, inode;
-      words >> slot >> from >> to >> state >> queues >> timer >> retransmits >> uid >> timeout >> inode;
-      if (from.ends_with(local) && to.ends_with(remote) && inode != "0")
-        names.insert("socket:[" + inode + "]");
+    std::string_view rest = *table;
+    while (!rest.empty()) {
+      auto line = rest.substr(0, rest.find('\n'));
+      rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+      take_word(line);  // its place in the table
+      auto from = take_word(line), to = take_word(line);
+      if (!from.ends_with(local) || !to.ends_with(remote)) continue;
+      for (int passed = 0; passed < 6; ++passed) take_word(line);
+      if (auto inode = take_word(line); inode != "0") names.push_back(fmt::format("socket:[{}]", inode));
     }
   }
   return names;
 }
 
-bool holds(int pid, const std::set<std::string>& sockets) {
-  std::error_code error;
-  for (fs::directory_iterator at(fmt::format("/proc/{}/fd", pid), error), end; !error && at != end;
-       at.increment(error)) {
-    std::error_code gone;  // closed meanwhile
-    if (sockets.contains(fs::read_symlink(at->path(), gone).string())) return true;
+/// Every descriptor of every process is looked at, for each new connection: without a path for each of them.
+bool holds(int pid, const std::vector<std::string>& sockets) {
+  Fd folder(::open(fmt::format("/proc/{}/fd", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::unique_ptr<DIR, int (*)(DIR*)> listed(folder ? ::fdopendir(folder.get()) : nullptr, ::closedir);
+  if (!listed) return false;
+  int at = folder.release();
+  std::array<char, 64> target;
+  while (const auto* entry = ::readdir(listed.get())) {
+    auto length = ::readlinkat(at, entry->d_name, target.data(), target.size());
+    if (length <= 0) continue;  // closed meanwhile, or no descriptor
+    std::string_view name(target.data(), static_cast<size_t>(length));
+    if (std::ranges::find(sockets, name) != sockets.end()) return true;
   }
   return false;
 }
