@@ -33,7 +33,6 @@ class ConversationStep {
   std::vector<Effect> effects;
 
   void operator()(const Begin&) {
-    state_.started_at = now_.wall;
     state_.deadline = now_.boot + state_.limit;
     add(effect::SetTimer{});
     take_turn(0);

