@@ -1,8 +1,9 @@
-// What a verb costs: `cru ps` against a running daemon beside `git status` in the same folder, and from nothing.
+// What a verb costs: `cru ps` against a running daemon beside `git status` in the same folder, and from nothing; and a whole
+// run, from `cru run -- true` to its exit code, beside what does as little as can be done.
 import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { cru_bin, median, Project, quick, repository, row } from "./harness.mjs";
+import { bench_bin, cru_bin, median, Project, quick, repository, row } from "./harness.mjs";
 
 const rounds = quick ? 1 : 3;
 
@@ -22,10 +23,34 @@ function makeRepository(project) {
     if (done.status !== 0) throw new Error(done.stderr);
   };
   cpSync(join(repository, "src"), join(project.root, "src"), { recursive: true });
-  writeFileSync(join(project.root, ".gitignore"), "home\nhyperfine.json\n");
+  writeFileSync(join(project.root, ".gitignore"), "home\nhyperfine.json\nrecord\n");
   git("init", "-q");
   git("add", ".");
   git("commit", "-qm", "first");
+}
+
+/// What starts a command apart from the shell that asks for it: a user's systemd where there is one, or setsid.
+function findStarter(project) {
+  const works = (words) => spawnSync(words[0], [...words.slice(1), "true"], { cwd: project.root, env: project.env }).status === 0;
+  return [["systemd-run", "--user", "--wait", "--quiet", "--collect"], ["setsid", "--wait", "sh", "-c"]].find(works) ?? null;
+}
+
+/// From the start of the verb to its exit code, in turns.
+function measureRuns(project) {
+  const [ours, plain, started] = [[], [], []];
+  const starter = findStarter(project);
+  for (let round = 0; round < rounds; ++round) {
+    ours.push(...times(project, `${cru_bin} run -- true`, { runs: 40 }));
+    plain.push(...times(project, `${join(bench_bin, "plain_run")} ${join(project.root, "record")} /bin/true`, { runs: 40 }));
+    if (starter) started.push(...times(project, `${starter.join(" ")} true`, { runs: 40 }));
+  }
+  const rows = [row("cru run -- true, to its exit code: median", "ms", median(ours), {
+    aim: 2, aim_of: "ratio", better: "less", peer: median(plain), peer_name: "sh -c + append+fdatasync", rounds: ours,
+  })];
+  if (starter) rows.push(row("cru run -- true, to its exit code: median", "ms", median(ours), {
+    better: "less", peer: median(started), peer_name: starter[0] === "setsid" ? "setsid --wait sh -c, nothing recorded" : "systemd-run --user --wait", rounds: ours,
+  }));
+  return rows;
 }
 
 export const title = "verbs";
@@ -41,7 +66,8 @@ export async function run() {
       peer.push(...times(project, "git status", { runs: 50 }));
     }
     const floor = times(project, `${cru_bin} --version`, { runs: 50 });
-    for (const run of (await project.get("/agents")).agents) process.kill(run.pid, "SIGKILL");
+    const runs = measureRuns(project);
+    for (const run of (await project.get("/agents")).agents) if (run.status === "running") process.kill(run.pid, "SIGKILL");
     const cold = times(project, `${cru_bin} ps`, { runs: quick ? 5 : 20, prepare: ["--prepare", `${cru_bin} daemon stop`] });
     const share = (list, part) => [...list].sort((a, b) => a - b)[Math.floor(part * (list.length - 1))];
     return [
@@ -49,6 +75,7 @@ export async function run() {
       row("cru ps, daemon running: p95", "ms", share(ours, 0.95), { better: "less", peer: share(peer, 0.95), peer_name: "git status" }),
       row("cru --version, no daemon", "ms", median(floor), { better: "less", rounds: floor }),
       row("cru ps, daemon started by it", "ms", median(cold), { better: "less", rounds: cold }),
+      ...runs,
     ];
   } finally {
     await project.close();

@@ -1,7 +1,7 @@
 // Claims and completions a second of a durable work queue: items are put first, then each client claims one
 // (or a batch) and completes it, one after the other, until all are done. Then every item is looked up: each
 // must have been claimed once and be completed. One thread and epoll, the same for every queue. Prints JSON.
-//   claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS [BATCH]
+//   claim_complete http|mcp|beanstalkd|redis|postgresql SOCKET CLIENTS ITEMS [BATCH]
 #include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -16,7 +16,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "protocols.h"
+#include "peers.h"
 
 namespace {
 
@@ -169,15 +169,19 @@ std::unique_ptr<Protocol> protocol_named(std::string_view name, int batch) {
   if (name == "http") return std::make_unique<CruHttp>(batch);
   if (name == "mcp") return std::make_unique<CruMcp>(batch);
   if (name == "beanstalkd") return std::make_unique<Beanstalkd>();
+  if (name == "redis") return std::make_unique<Redis>();
+  if (name == "postgresql") return std::make_unique<PostgreSql>();
   give_up("unknown protocol", name);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 5 && argc != 6)
-    return std::fprintf(stderr, "usage: claim_complete http|mcp|beanstalkd SOCKET CLIENTS ITEMS [BATCH]\n"),
-           2;
+  if (argc != 5 && argc != 6) {
+    std::fputs("usage: claim_complete http|mcp|beanstalkd|redis|postgresql SOCKET CLIENTS ITEMS [BATCH]\n",
+               stderr);
+    return 2;
+  }
   int batch = argc == 6 ? std::atoi(argv[5]) : 1;
   auto protocol = protocol_named(argv[1], batch);
   std::string socket = argv[2];

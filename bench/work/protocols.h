@@ -1,6 +1,6 @@
 #pragma once
 // How the queues are spoken to: requests made, replies told apart and understood, with as little work as can
-// be, because the driver shares the machine with what it measures.
+// be, because the driver shares the machine with what it measures. Ours is here, the others are in peers.h.
 #include <unistd.h>
 
 #include <charconv>
@@ -208,39 +208,6 @@ class CruMcp final : public CruReplies {
            R"(","params":)" + params + "}\n";
   }
   int64_t lines_ = 0;
-};
-
-/// beanstalkd. Its delete is what is durable: it does not write reservations.
-class Beanstalkd final : public Protocol {
- public:
-  std::string put(int /*client*/, int64_t number) override {
-    auto body = body_of(number);
-    return "put 5 0 1800 " + std::to_string(body.size()) + "\r\n" + body + "\r\n";
-  }
-  std::string claim(int /*client*/) override { return "reserve-with-timeout 0\r\n"; }
-  std::string complete(int /*client*/, const std::vector<Item>& items) override {
-    return "delete " + items.front().id + "\r\n";
-  }
-  std::string look_up(int /*client*/, const std::string& id) override { return "peek " + id + "\r\n"; }
-  size_t reply_length(std::string_view bytes) const override {
-    auto line = bytes.find("\r\n");
-    if (line == std::string_view::npos) return 0;
-    if (!bytes.starts_with("RESERVED ")) return line + 2;
-    auto size = bytes.substr(0, line);
-    auto whole = line + 2 + static_cast<size_t>(number_in(size.substr(size.rfind(' ') + 1))) + 2;
-    return bytes.size() < whole ? 0 : whole;
-  }
-  void check_put(std::string_view reply) const override { check(reply, "INSERTED "); }
-  std::vector<Item> claimed(std::string_view reply) const override {
-    return {{std::string(after(reply, "RESERVED ", ' ')), 0}};
-  }
-  void check_completed(std::string_view reply) const override { check(reply, "DELETED"); }
-  void check_done(std::string_view reply) const override { check(reply, "NOT_FOUND"); }
-
- private:
-  static void check(std::string_view reply, std::string_view expected) {
-    if (!reply.starts_with(expected)) give_up("unexpected reply", reply);
-  }
 };
 
 }  // namespace bench

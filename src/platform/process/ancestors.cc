@@ -1,14 +1,18 @@
 #include "platform/process/ancestors.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
-#include <filesystem>
+#include <climits>
+#include <optional>
 
-#include "platform/files/files.h"
-#include "platform/process/marked_processes.h"
+#include "platform/files/fd.h"
+#include "platform/process/descendants.h"
 
 namespace cru {
 namespace {
@@ -17,16 +21,40 @@ constexpr size_t max_depth = 256;
 constexpr size_t max_words = 16, max_command_line = 64u << 10;
 constexpr int max_looks = 8;
 
-/// False if there is no such process. The path of the executable is known of our own user's processes only.
-bool look_at(int pid, ProcessLook& look) {
-  namespace fs = std::filesystem;
+/// A file of a process's in /proc. It is always a plain one, so that it needs no caution before it is opened.
+/// Nothing if it cannot be read, or has more than `limit` bytes.
+std::optional<std::string> read_own_file(int pid, const char* name, size_t limit) {
+  Fd fd(::open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
+  if (!fd) return {};
+  std::string content;
+  std::array<char, 4096> buffer;
+  for (;;) {
+    ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return {};
+    if (count == 0) return content;
+    content.append(buffer.data(), static_cast<size_t>(count));
+    if (content.size() > limit) return {};
+  }
+}
+
+/// Empty if it cannot be read, which only our own user's processes let us do.
+std::string program_of(int pid) {
+  std::array<char, PATH_MAX> path;
+  ssize_t length = ::readlink(fmt::format("/proc/{}/exe", pid).c_str(), path.data(), path.size());
+  return {path.data(), static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+/// False if there is no such process, or it cannot be read.
+bool look_at(int pid, ProcessLook& look, int& parent) {
+  ProcessStat stat;
+  if (!read_stat(pid, stat)) return false;
   look.pid = pid;
-  look.start_time = start_time_of(pid);
-  if (look.start_time == 0) return false;
-  std::error_code error;
-  look.program = fs::read_symlink(fmt::format("/proc/{}/exe", pid), error).string();
-  auto title = read_file(fmt::format("/proc/{}/comm", pid), 256);
-  auto line = read_file(fmt::format("/proc/{}/cmdline", pid), max_command_line);
+  look.start_time = stat.start_time;
+  parent = stat.parent;
+  look.program = program_of(pid);
+  auto title = read_own_file(pid, "comm", 256);
+  auto line = read_own_file(pid, "cmdline", max_command_line);
   if (!title || !line) return false;
   look.title = title->substr(0, title->find('\n'));
   for (std::string_view rest = *line; !rest.empty() && look.words.size() < max_words;) {
@@ -37,8 +65,11 @@ bool look_at(int pid, ProcessLook& look) {
   return true;
 }
 
+/// With hidepid the processes of other users are not shown. No agent of ours is above one of those.
+bool is_hidden(int pid) { return ::kill(pid, 0) != 0 && errno == EPERM; }
+
 /// One walk upward. The kernel gives the first process of a namespace, and whoever was put into it from
-/// outside, the parent 0; a process that is gone has the start time 0.
+/// outside, the parent 0.
 Ancestry walk(int pid, int top) {
   Ancestry found{.end = Ancestry::End::unreadable};
   for (bool is_last = pid <= 0; !is_last;) {
@@ -47,15 +78,14 @@ Ancestry walk(int pid, int top) {
       return found;
     }
     ProcessLook look;
-    if (!look_at(pid, look)) {
-      // With hidepid the processes of other users are not shown. No agent of ours is above one of those.
-      if (!found.line.empty() && ::kill(pid, 0) != 0 && errno == EPERM) break;
+    int parent = 0;
+    if (!look_at(pid, look, parent)) {
+      if (!found.line.empty() && is_hidden(pid)) break;
       return found;
     }
     found.line.push_back(std::move(look));
-    is_last = pid == top;
-    pid = parent_of(pid);
-    is_last = is_last || pid == 0 || pid == top;
+    is_last = pid == top || parent == 0 || parent == top;
+    pid = parent;
   }
   found.end = Ancestry::End::root;
   return found;
@@ -67,11 +97,26 @@ bool is_same(const Ancestry& one, const Ancestry& other) {
          });
 }
 
+/// Whether a line that goes up to the root is the same now, by who they are alone: what was read of each was
+/// read of the same process then.
+bool is_still(const Ancestry& found, int pid, int top) {
+  for (size_t i = 0; i < found.line.size(); ++i) {
+    const auto& look = found.line[i];
+    ProcessStat stat;
+    if (look.pid != pid || !read_stat(pid, stat) || stat.start_time != look.start_time) return false;
+    if (pid == top || stat.parent == 0 || stat.parent == top) return i + 1 == found.line.size();
+    pid = stat.parent;
+  }
+  ProcessStat above;
+  return !read_stat(pid, above) && is_hidden(pid);
+}
+
 }  // namespace
 
 Ancestry ancestors_of(int pid, int top) {
   auto found = walk(pid, top);
   for (int i = 0; i < max_looks; ++i) {
+    if (found.end == Ancestry::End::root && is_still(found, pid, top)) return found;
     auto again = walk(pid, top);
     if (is_same(found, again)) return again;
     found = std::move(again);

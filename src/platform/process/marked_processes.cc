@@ -11,6 +11,7 @@
 
 #include "platform/files/fd.h"
 #include "platform/files/files.h"
+#include "platform/process/descendants.h"
 
 namespace cru {
 std::vector<int> all_processes() {
@@ -56,28 +57,20 @@ std::string mark_of(int pid, const std::string& name) {
   return {};
 }
 
-namespace {
-
-/// One of the numbers of /proc/PID/stat, by its place in proc(5): 4 is the first. 0 if there is no such
-/// process.
-int64_t stat_number(int pid, int place) {
-  auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
-  if (!stat) return 0;
-  // The name, in brackets, may hold anything; what follows the last bracket is "S PPID …".
-  auto at = stat->rfind(')');
-  if (at == std::string::npos) return 0;
-  for (int i = 2; i < place && at != std::string::npos; ++i) at = stat->find(' ', at + 1);
-  if (at == std::string::npos) return 0;
-  int64_t number = 0;
-  std::from_chars(stat->data() + at + 1, stat->data() + stat->size(), number);
-  return number;
+int parent_of(int pid) {
+  ProcessStat stat;
+  return read_stat(pid, stat) ? stat.parent : 0;
 }
 
-}  // namespace
+int session_of(int pid) {
+  ProcessStat stat;
+  return read_stat(pid, stat) ? stat.session : 0;
+}
 
-int parent_of(int pid) { return static_cast<int>(stat_number(pid, 4)); }
-int session_of(int pid) { return static_cast<int>(stat_number(pid, 6)); }
-int64_t start_time_of(int pid) { return stat_number(pid, 22); }
+int64_t start_time_of(int pid) {
+  ProcessStat stat;
+  return read_stat(pid, stat) ? stat.start_time : 0;
+}
 
 size_t kill_marked(const std::string& name, const std::set<std::string>& values, const std::string& place) {
   auto is_meant = [&](int pid) {

@@ -8,6 +8,12 @@
 #include "platform/files/readiness.h"
 
 namespace cru::cli {
+namespace {
+
+/// Most commands have ended by then: nobody listens for what they ask. What is asked before is heard then.
+constexpr Duration before_listening = 50ms;
+
+}  // namespace
 
 InboxWatch::InboxWatch(Client client, InboxOf of)
     : client_(std::move(client)), of_(std::move(of)), thread_([this] { listen(); }) {}
@@ -27,6 +33,7 @@ bool InboxWatch::concerns(const ServerEvent& event) const {
 }
 
 void InboxWatch::listen() {
+  if (wait_readable(stop_.fd(), before_listening)) return;
   client_.interrupt_on({stop_.fd()});
   std::string target = "/events?type=agent.question,question.*,approval.*,agent.waiting";
   if (of_.chat.empty()) target += "&entity=" + percent_encode(of_.run);
