@@ -36,7 +36,7 @@ TEST_F(WorkBatchTest, ClaimsAsManyAsThereAreMostUrgentFirst) {
 }
 
 TEST_F(WorkBatchTest, ClaimsAmongSeveralTypesByUrgencyAndEachItemOnce) {
-  for (auto [id, type, priority] : std::vector<std::tuple<std::string, std::string, int64_t>>{
+  for (const auto& [id, type, priority] : std::vector<std::tuple<std::string, std::string, int64_t>>{
            {"a", "build", 5}, {"b", "test", 1}, {"c", "other", 1}, {"d", "test", 5}, {"e", "build", 2}})
     ASSERT_TRUE(submit({.task_id = id, .task_type = type, .priority = priority}));
   auto claim = [&](int64_t most) {

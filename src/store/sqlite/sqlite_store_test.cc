@@ -332,7 +332,8 @@ TEST_F(StoreTest, ADatabaseThatIsRemovedUnderItIsWrittenAgainBeforeAnythingIsAck
     EXPECT_EQ(notes(), expected) << "readers see what is acknowledged";
   };
   add();
-  for (std::vector<std::string> removed : {std::vector<std::string>{""}, {"", "-wal", "-shm"}, {"-wal"}}) {
+  for (const std::vector<std::string>& removed :
+       {std::vector<std::string>{""}, {"", "-wal", "-shm"}, {"-wal"}}) {
     add();
     for (const auto& part : removed) fs::remove(path() + part);
     add();
