@@ -1,5 +1,6 @@
 #include "store/columns.h"
 
+#include "platform/files/trouble.h"
 #include "store/store_fixture.h"
 
 namespace cru {
@@ -209,6 +210,17 @@ TEST_F(ColumnsTest, ReadDamageAsNothing) {
     EXPECT_EQ(found.ended_at, std::nullopt);
     EXPECT_EQ(found.seat, (Place{0, ""}));
   });
+}
+
+TEST(ColumnValue, TellsOfJsonThatIsDamaged) {
+  auto row = [](const char* text, std::string_view sql) { return Row({Value(std::string(text))}, sql); };
+  EXPECT_TRUE(value_at<json::object>(row("null", "SELECT a FROM sound"), 0).empty());
+  EXPECT_TRUE(value_at<json::object>(row("", "SELECT a FROM sound"), 0).empty());
+  EXPECT_TRUE(value_at<json::value>(row("{", "SELECT a FROM halves"), 0).is_null());
+  EXPECT_TRUE(value_at<json::object>(row("[]", "SELECT a FROM arrays"), 0).empty());
+  EXPECT_FALSE(end_trouble("damage of sound"));
+  EXPECT_TRUE(end_trouble("damage of halves"));
+  EXPECT_TRUE(end_trouble("damage of arrays"));
 }
 
 TEST_F(ColumnsTest, ReadFurtherColumnsBehindTheList) {
