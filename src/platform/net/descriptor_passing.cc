@@ -57,7 +57,8 @@ ReceivedDescriptors receive_descriptors(const Fd& socket, std::span<char> into) 
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &control;
-  message.msg_controllen = sizeof control;
+  // Not the whole of it: what it is rounded up by would hold one more.
+  message.msg_controllen = CMSG_LEN(most_passed_descriptors * sizeof(int));
   ReceivedDescriptors received{
       transfer([&] { return ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); })};
   if (received.transfer.outcome != Transfer::some) return received;
