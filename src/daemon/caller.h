@@ -25,8 +25,8 @@ std::optional<HostProgram> find_host(const std::vector<ProcessLook>& line);
 class CallerIdentity {
  public:
   /// `port` is our TCP port, `token` what is in `.coven/token`.
-  CallerIdentity(Loop& loop, Pool& pool, runs::Keeper& keeper, runs::Runs& runs, const pairings::Pairings& pairings,
-                 uint16_t port, std::string token)
+  CallerIdentity(Loop& loop, Pool& pool, runs::Keeper& keeper, runs::Runs& runs,
+                 const pairings::Pairings& pairings, uint16_t port, std::string token)
       : loop_(loop),
         pool_(pool),
         keeper_(keeper),

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace cru {
@@ -77,10 +78,14 @@ void close_aside(std::vector<Fd> descriptors) {
   std::erase_if(descriptors, [](const Fd& fd) { return !fd; });
   if (descriptors.empty()) return;
   ++closings;
-  std::thread([held = std::move(descriptors)]() mutable {
-    held.clear();
+  try {
+    std::thread([held = std::move(descriptors)]() mutable {
+      held.clear();
+      --closings;
+    }).detach();
+  } catch (const std::system_error&) {  // there are no more threads: they are closed already
     --closings;
-  }).detach();
+  }
 }
 
 bool can_close_aside() { return closings < most_closings; }

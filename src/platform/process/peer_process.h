@@ -34,8 +34,8 @@ struct SocketHolder {
   Fd handle;  ///< a pidfd from before we saw that it holds the socket; empty if descriptors are short
 };
 std::vector<SocketHolder> find_holders(uint16_t client_port, uint16_t server_port);
-/// The same for several clients at once, in about the time of one: the kernel walks through all of its sockets,
-/// and we through all processes, only once. Each port is in the answer.
+/// The same for several clients at once, in about the time of one: the kernel walks through all of its
+/// sockets, and we through all processes, only once. Each port is in the answer.
 std::map<uint16_t, std::vector<SocketHolder>> find_holders(const std::set<uint16_t>& client_ports,
                                                            uint16_t server_port);
 
