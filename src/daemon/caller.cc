@@ -40,19 +40,47 @@ struct CallerIdentity::Seen {
   std::string mark = {};  ///< the run that it says it belongs to
 };
 
-CallerIdentity::Seen CallerIdentity::see(const http::Peer& peer, uint16_t port) {
+CallerIdentity::Seen CallerIdentity::see(const http::Peer& peer) {
+  Seen seen{.holders = {look_at_peer(peer.pid, peer.process.get(), host_top())}, .pid = peer.pid};
+  if (seen.pid > 0) seen.mark = mark_of(seen.pid, "CRU_RUN");
+  return seen;
+}
+
+CallerIdentity::Seen CallerIdentity::see(const std::vector<SocketHolder>& holders) {
   Seen seen;
-  if (peer.is_unix) {
-    seen.holders.push_back(look_at_peer(peer.pid, peer.process.get(), host_top()));
-    seen.pid = peer.pid;
-  } else {
-    for (auto& holder : find_holders(peer.port, port)) {
-      seen.holders.push_back(look_at_peer(holder.pid, &holder.handle, host_top()));
-      if (seen.pid == 0) seen.pid = holder.pid;
-    }
+  for (const auto& holder : holders) {
+    seen.holders.push_back(look_at_peer(holder.pid, &holder.handle, host_top()));
+    if (seen.pid == 0) seen.pid = holder.pid;
   }
   if (seen.pid > 0) seen.mark = mark_of(seen.pid, "CRU_RUN");
   return seen;
+}
+
+std::map<uint16_t, CallerIdentity::Seen> CallerIdentity::see_all(const std::set<uint16_t>& client_ports,
+                                                                 uint16_t port) {
+  std::map<uint16_t, Seen> all;
+  for (const auto& [client_port, holders] : find_holders(client_ports, port)) all[client_port] = see(holders);
+  return all;
+}
+
+Task<CallerIdentity::Seen> CallerIdentity::see_shared(uint16_t client_port) {
+  Completion<Seen> done;
+  waiting_.emplace(client_port, done.handle());
+  // A task of its own: whoever waits may go away.
+  if (!is_looking_) loop_.spawn(look_for_those_waiting());
+  co_return co_await done;
+}
+
+Task<void> CallerIdentity::look_for_those_waiting() {
+  is_looking_ = true;
+  while (!waiting_.empty()) {
+    auto waiting = std::exchange(waiting_, {});
+    std::set<uint16_t> ports;
+    for (const auto& [port, handle] : waiting) ports.insert(port);
+    auto seen = co_await pool_.run([ports, port = port_] { return see_all(ports, port); });
+    for (auto& [port, handle] : waiting) handle.complete(seen[port]);
+  }
+  is_looking_ = false;
 }
 
 /// Its mark, which is the process's own word, if the run's process says that it is true; else the nearest
@@ -78,7 +106,11 @@ Task<CallerIdentity::Known> CallerIdentity::look_up(http::Peer peer, bool declar
   if (found != known_.end() && found->second.keeper == keeper && (found->second.declared || !declared))
     co_return found->second;
   if (found != known_.end()) declared = declared || found->second.declared;
-  auto seen = co_await pool_.run([peer, port = port_] { return see(peer, port); });
+  Seen seen;
+  if (peer.is_unix)
+    seen = co_await pool_.run([peer] { return see(peer); });
+  else
+    seen = co_await see_shared(peer.port);
   Known known{.keeper = keeper, .declared = declared};
   known.judgement = judge_holders(
       seen.holders,

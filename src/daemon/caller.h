@@ -25,9 +25,10 @@ std::optional<HostProgram> find_host(const std::vector<ProcessLook>& line);
 class CallerIdentity {
  public:
   /// `port` is our TCP port, `token` what is in `.coven/token`.
-  CallerIdentity(Pool& pool, runs::Keeper& keeper, runs::Runs& runs, const pairings::Pairings& pairings,
-                 uint16_t port, std::string token)
-      : pool_(pool),
+  CallerIdentity(Loop& loop, Pool& pool, runs::Keeper& keeper, runs::Runs& runs,
+                 const pairings::Pairings& pairings, uint16_t port, std::string token)
+      : loop_(loop),
+        pool_(pool),
         keeper_(keeper),
         runs_(runs),
         pairings_(pairings),
@@ -57,10 +58,16 @@ class CallerIdentity {
     std::string host_program = {};
   };
   struct Seen;
-  static Seen see(const http::Peer& peer, uint16_t port);
+  static Seen see(const http::Peer& peer);
+  static Seen see(const std::vector<SocketHolder>& holders);
+  static std::map<uint16_t, Seen> see_all(const std::set<uint16_t>& client_ports, uint16_t port);
+  /// Of a TCP connection. Those that come while /proc is looked at share the next look.
+  Task<Seen> see_shared(uint16_t client_port);
+  Task<void> look_for_those_waiting();
   Task<Known> look_up(http::Peer peer, bool declared);
   Task<std::string> run_of(const Seen& seen, bool& is_starting);
 
+  Loop& loop_;
   Pool& pool_;
   runs::Keeper& keeper_;
   runs::Runs& runs_;
@@ -68,6 +75,8 @@ class CallerIdentity {
   const uint16_t port_;
   const std::string token_;
   std::map<uint64_t, Known> known_;
+  std::multimap<uint16_t, Completion<Seen>::Handle> waiting_;  ///< for a look that has not begun, by port
+  bool is_looking_ = false;
 };
 
 }  // namespace cru::daemon

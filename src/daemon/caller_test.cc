@@ -51,7 +51,7 @@ class CallersRun : public StoreFixture {
       runs = std::make_unique<runs::Runs>(loop, *store, *inbox, *keeper, *output, worktrees, system_random(),
                                           options);
       pairings = std::make_unique<pairings::Pairings>(*store, clock, system_random());
-      callers = std::make_unique<CallerIdentity>(*pool, *keeper, *runs, *pairings, port, "the-token");
+      callers = std::make_unique<CallerIdentity>(loop, *pool, *keeper, *runs, *pairings, port, "the-token");
       return true;
     });
   }

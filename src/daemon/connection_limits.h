@@ -16,8 +16,8 @@ struct ConnectionLimits {
 };
 
 /// For so many descriptors: some are the daemon's own (database, log, keeper, helper programs). Over a unix
-/// socket each connection takes two: its own, and the handle of the process at its other end. The streams of a
-/// host take four more.
+/// socket each connection takes two: its own, and the handle of the process at its other end. The streams of
+/// a host take four more.
 inline ConnectionLimits connection_limits(size_t descriptors) {
   constexpr size_t own = 64;
   size_t free = std::max<size_t>(descriptors, own + 24) - own;

@@ -133,7 +133,7 @@ class Daemon {
     }
     engine_->bind(std::move(facts));
     auto limits = connection_limits(raise_descriptor_limit());
-    identity_ = std::make_unique<CallerIdentity>(pool_, engine_->keeper(), engine_->runs(),
+    identity_ = std::make_unique<CallerIdentity>(loop_, pool_, engine_->keeper(), engine_->runs(),
                                                  engine_->pairings(), port, *token);
     edge_ = std::make_unique<edges::HttpEdge>(
         loop_, engine_->api(), store_->events(),

@@ -42,7 +42,8 @@ bool HandedHost::write_piece(size_t begin, size_t& end) {
   numbers_.clear();
   for (end = begin; end < messages_.size(); ++end) {
     const auto& [number, text] = messages_[end];
-    if (piece_.size() + text.size() >= out_.longest_whole() || numbers_.size() == SharedLayout::most_staged) break;
+    if (piece_.size() + text.size() >= out_.longest_whole() || numbers_.size() == SharedLayout::most_staged)
+      break;
     piece_.append(text) += '\n';
     if (number) numbers_.push_back(*number);
   }

@@ -47,7 +47,10 @@ class HandedHost {
 
  private:
   HandedHost(Loop& loop, HandedStream in, NotedOutput out, LineIntake intake)
-      : in_(std::move(in)), out_(std::move(out)), intake_(std::move(intake)), watch_(loop.watch(in_.watched())) {}
+      : in_(std::move(in)),
+        out_(std::move(out)),
+        intake_(std::move(intake)),
+        watch_(loop.watch(in_.watched())) {}
 
   HandedStream in_;
   NotedOutput out_;

@@ -7,8 +7,8 @@
 
 namespace cru::mcp {
 
-/// The streams come with the first such message of a connection, and are kept. What cannot be used is refused:
-/// then `cru mcp` goes on passing on lines.
+/// The streams come with the first such message of a connection, and are kept. What cannot be used is
+/// refused: then `cru mcp` goes on passing on lines.
 void Socket::Link::take_host(const json::object& control) {
   auto first = int_or(control, "first");
   if (has_host() || first <= 0) return leave();
@@ -44,8 +44,8 @@ void Socket::Link::read_host() {
   pump();
 }
 
-/// What `cru mcp` must remember for the next daemon it has to see itself: it gets the host back, before there is
-/// an answer.
+/// What `cru mcp` must remember for the next daemon it has to see itself: it gets the host back, before there
+/// is an answer.
 void Socket::Link::take_host_line(const LineIntake::Line& line) {
   auto text = line.text;
   if (text.ends_with('\r')) text.remove_suffix(1);

@@ -14,9 +14,9 @@ bool KeptLines::is_full() const { return unanswered_.size() >= max_unanswered ||
 
 bool KeptLines::is_of_note(const Peeked& about) {
   return about.is_batch ||
-         is_one_of(about.method, {"initialize", "notifications/initialized", "logging/setLevel",
-                                  "resources/subscribe", "resources/unsubscribe", "notifications/cancelled",
-                                  "subscriptions/listen"});
+         is_one_of(about.method,
+                   {"initialize", "notifications/initialized", "logging/setLevel", "resources/subscribe",
+                    "resources/unsubscribe", "notifications/cancelled", "subscriptions/listen"});
 }
 
 void KeptLines::note(const Peeked& about, std::string_view line) {

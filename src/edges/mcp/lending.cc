@@ -33,7 +33,8 @@ void Lending::lend(const Fd& socket, uint64_t first) {
   lines_->begin(first);
   auto line = fmt::format("{{\"cru_mcp\":\"take_host\",\"first\":{},\"wrote\":{}}}\n", first, counted_);
   std::array streams{standard_input, standard_output, lines_->fd(), stage_.out.get(), stage_.in.get()};
-  auto sent = send_descriptors(socket, line, is_first ? std::span<const int>(streams) : std::span<const int>());
+  auto sent =
+      send_descriptors(socket, line, is_first ? std::span<const int>(streams) : std::span<const int>());
   is_lent_ = sent.outcome == Transfer::some && sent.bytes == line.size();
   if (is_lent_)
     told_ = counted_;

@@ -3,8 +3,8 @@
 /// reads straight into it, so that nothing that was taken from the host is lost when the daemon dies: `cru
 /// mcp` finds the lines there, with their numbers, and which of them are answered.
 ///
-/// The lines are numbered one after the other, empty ones too. One that is answered begins with a byte that no
-/// message begins with. Everything behind the lines is zero: bytes that were read a moment before a death,
+/// The lines are numbered one after the other, empty ones too. One that is answered begins with a byte that
+/// no message begins with. Everything behind the lines is zero: bytes that were read a moment before a death,
 /// whose count nobody has noted, end at the last one that is not.
 #include <atomic>
 #include <cstdint>
@@ -26,7 +26,7 @@ struct SharedLayout {
 
   static constexpr size_t most_staged = 64;
 
-  std::atomic<uint32_t> note;      ///< see NotedOutput: whether the answers to the staged lines are written
+  std::atomic<uint32_t> note;  ///< see NotedOutput: whether the answers to the staged lines are written
   std::atomic<uint32_t> staged_count;  ///< of `staged`
   std::atomic<uint64_t> staged[most_staged];
   std::atomic<uint64_t> first;     ///< the number of the first line
@@ -59,8 +59,8 @@ class SharedLines {
     uint64_t next;     ///< the number after the last
     std::string rest;  ///< of a line whose end is still to come
   };
-  /// What the daemon has left, which reads no more. `stage_is_full`: its last answers are there, and are still
-  /// to be written.
+  /// What the daemon has left, which reads no more. `stage_is_full`: its last answers are there, and are
+  /// still to be written.
   Found find(bool stage_is_full) const;
 
  private:

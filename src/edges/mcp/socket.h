@@ -8,8 +8,9 @@
 ///
 /// What the socket itself has to say is {"cru_mcp":…}: "welcome" for the hello, "stopping" before an orderly
 /// end, "closed" after the client's "bye". With "take_host" the client hands over the streams of its host
-/// (handed_host.h): the numbers of the lines go on from `first`. "refused" and "host_back" end that; the client
-/// may hand them over again after the latter. "wrote" counts the lines of ours that the client has written.
+/// (handed_host.h): the numbers of the lines go on from `first`. "refused" and "host_back" end that; the
+/// client may hand them over again after the latter. "wrote" counts the lines of ours that the client has
+/// written.
 ///
 /// Everything has a limit: connections, lines, requests at work, unsent bytes, the time to take them.
 #include <functional>

@@ -75,8 +75,7 @@ void Socket::Link::say_stopping() {
 }
 
 bool Socket::Link::is_busy() const {
-  return !gone_ && server_ &&
-         (server_->at_work() > 0 || unsent() > 0 || (host_ && host_->has_unwritten()));
+  return !gone_ && server_ && (server_->at_work() > 0 || unsent() > 0 || (host_ && host_->has_unwritten()));
 }
 
 void Socket::Link::close_after(std::string last) {

@@ -1,8 +1,9 @@
 #pragma once
 /// Socket::Link: one connection of a `cru mcp`. Part of socket.cc; nobody else includes it.
 ///
-/// Messages to the host leave in their order, by one of two ways: over the socket, or, where the host was handed
-/// over, straight to it. The second only while `cru mcp` has written everything that it was sent the first way.
+/// Messages to the host leave in their order, by one of two ways: over the socket, or, where the host was
+/// handed over, straight to it. The second only while `cru mcp` has written everything that it was sent the
+/// first way.
 #include <list>
 
 #include "edges/mcp/handed_host.h"

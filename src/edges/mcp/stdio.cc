@@ -166,8 +166,11 @@ class Proxy {
     to_daemon_ += lending_.written();
     send_some(socket_.get(), to_daemon_);
     if (lending_.is_due() && state_ == State::serving && !is_stopping_ && in_.is_between_lines() &&
-        to_daemon_.empty())
+        to_daemon_.empty()) {
       lending_.lend(socket_, last_number_ + 1);
+      // There is nothing left to do but to wait.
+      if (lending_.is_lent() && !std::exchange(was_lent_, true)) release_startup_memory();
+    }
   }
 
   /// The daemon has given it back, or is gone. What it has read and not answered is as if we had sent it.
@@ -420,6 +423,7 @@ class Proxy {
   uint64_t last_number_ = 0;
   KeptLines kept_;
   Lending lending_;
+  bool was_lent_ = false;
   std::set<uint64_t> replayed_;         ///< lines whose answers the host has already
   std::set<std::string> acknowledged_;  ///< listening streams whose second acknowledgement is ours
 };

@@ -42,9 +42,9 @@ struct Pipe {
 /// A new pipe, whose ends do not block. Empty where the system refuses.
 Pipe make_pipe();
 
-/// NotedOutput: a stream to write to, such that the process that has handed it to us can tell whether something
-/// was written, at whatever instant we are killed. What it looks at is the note, which is the first word of a
-/// shared memory, and the stage, a pipe that it hands to us too:
+/// NotedOutput: a stream to write to, such that the process that has handed it to us can tell whether
+/// something was written, at whatever instant we are killed. What it looks at is the note, which is the first
+/// word of a shared memory, and the stage, a pipe that it hands to us too:
 ///  - something is in the stage: it was not written, and is all of it there;
 ///  - the stage is empty, and the note is not 0: it was written;
 ///  - otherwise it was not.

@@ -41,7 +41,9 @@ TEST(HandedStream, IsAPipeOrAUnixStreamAndNothingElse) {
   TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "fifo").c_str(), 0600), 0);
   ASSERT_TRUE(Fd(::creat((folder / "file").c_str(), 0600)));
-  auto opened = [&](const std::string& path, int flags) { return Fd(::open(path.c_str(), flags | O_CLOEXEC)); };
+  auto opened = [&](const std::string& path, int flags) {
+    return Fd(::open(path.c_str(), flags | O_CLOEXEC));
+  };
   EXPECT_TRUE(accepts(stream_pipe().one, HandedStream::to_read));
   EXPECT_TRUE(accepts(stream_sockets().one, HandedStream::to_read));
   for (auto way : {HandedStream::to_read, HandedStream::to_write}) {
@@ -83,7 +85,8 @@ TEST(HandedStream, NeverWaitsAndLeavesOthersAsTheyWere) {
 
 /// An output, and the side of whoever has handed it over.
 struct Noted {
-  explicit Noted(StreamEnds ends) : reader(std::move(ends.one)), theirs(copy(ends.other)), stage(make_pipe()) {
+  explicit Noted(StreamEnds ends)
+      : reader(std::move(ends.one)), theirs(copy(ends.other)), stage(make_pipe()) {
     auto out = copy(stage.out), in = copy(stage.in);
     output = NotedOutput::accept(ends.other, out, in);
   }
@@ -134,7 +137,8 @@ TEST(NotedOutput, WritesNothingWhereThereIsNoRoomForAll) {
     noted.output.reset();
     size_t read = 0;
     std::array<char, 4096> room;
-    for (ssize_t n; (n = ::read(noted.reader.get(), room.data(), room.size())) > 0;) read += static_cast<size_t>(n);
+    for (ssize_t n; (n = ::read(noted.reader.get(), room.data(), room.size())) > 0;)
+      read += static_cast<size_t>(n);
     EXPECT_EQ(read, written);
   }
 }

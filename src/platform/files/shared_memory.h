@@ -27,8 +27,8 @@ class SharedMemory {
   ~SharedMemory();
 
   void* data() const { return data_; }
-  /// So many bytes before the data are ours alone: a structure for the system can end in shared memory, and the
-  /// other process cannot touch its beginning.
+  /// So many bytes before the data are ours alone: a structure for the system can end in shared memory, and
+  /// the other process cannot touch its beginning.
   static constexpr size_t own_bytes_before = 4096;
   /// Of what was created; what was accepted is mapped, and needs its descriptor no more.
   int fd() const { return fd_.get(); }

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 #include <thread>
 
 namespace cru {
@@ -57,7 +58,8 @@ ReceivedDescriptors receive_descriptors(const Fd& socket, std::span<char> into) 
   message.msg_iov = &part;
   message.msg_iovlen = 1;
   message.msg_control = &control;
-  message.msg_controllen = sizeof control;
+  // Not the whole of it: what it is rounded up by would hold one more.
+  message.msg_controllen = CMSG_LEN(most_passed_descriptors * sizeof(int));
   ReceivedDescriptors received{
       transfer([&] { return ::recvmsg(socket.get(), &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC); })};
   if (received.transfer.outcome != Transfer::some) return received;
@@ -76,10 +78,14 @@ void close_aside(std::vector<Fd> descriptors) {
   std::erase_if(descriptors, [](const Fd& fd) { return !fd; });
   if (descriptors.empty()) return;
   ++closings;
-  std::thread([held = std::move(descriptors)]() mutable {
-    held.clear();
+  try {
+    std::thread([held = std::move(descriptors)]() mutable {
+      held.clear();
+      --closings;
+    }).detach();
+  } catch (const std::system_error&) {  // there are no more threads: they are closed already
     --closings;
-  }).detach();
+  }
 }
 
 bool can_close_aside() { return closings < most_closings; }

@@ -8,9 +8,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 
 #include "platform/files/files.h"
 #include "platform/process/marked_processes.h"
@@ -29,10 +31,20 @@ std::string_view take_word(std::string_view& line) {
   return word;
 }
 
-/// The sockets with these ports, as "socket:[INODE]".
-std::vector<std::string> socket_names(uint16_t local_port, uint16_t remote_port) {
-  auto local = fmt::format(":{:04X}", local_port), remote = fmt::format(":{:04X}", remote_port);
-  std::vector<std::string> names;
+using Ports = std::set<uint16_t>;
+/// The own ports of sockets, by the sockets' names: "socket:[INODE]".
+using Sockets = std::unordered_map<std::string, uint16_t>;
+
+/// The port at the end of ADDRESS:PORT in hexadecimal; 0 if there is none.
+uint16_t port_of(std::string_view address) {
+  uint16_t port = 0;
+  auto digits = address.substr(std::min(address.rfind(':') + 1, address.size()));
+  std::from_chars(digits.data(), digits.data() + digits.size(), port, 16);
+  return port;
+}
+
+Sockets find_sockets(const Ports& local_ports, uint16_t remote_port) {
+  Sockets sockets;
   for (auto file : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     auto table = read_file(file);
     if (!table) continue;
@@ -41,29 +53,30 @@ std::vector<std::string> socket_names(uint16_t local_port, uint16_t remote_port)
       auto line = rest.substr(0, rest.find('\n'));
       rest.remove_prefix(std::min(line.size() + 1, rest.size()));
       take_word(line);  // its place in the table
-      auto from = take_word(line), to = take_word(line);
-      if (!from.ends_with(local) || !to.ends_with(remote)) continue;
+      auto local = port_of(take_word(line)), remote = port_of(take_word(line));
+      if (remote != remote_port || !local_ports.contains(local)) continue;
       for (int passed = 0; passed < 6; ++passed) take_word(line);
-      if (auto inode = take_word(line); inode != "0") names.push_back(fmt::format("socket:[{}]", inode));
+      if (auto inode = take_word(line); inode != "0") sockets[fmt::format("socket:[{}]", inode)] = local;
     }
   }
-  return names;
+  return sockets;
 }
 
-/// Every descriptor of every process is looked at, for each new connection: without a path for each of them.
-bool holds(int pid, const std::vector<std::string>& sockets) {
+/// Those of the sockets that a process holds. All its descriptors are looked at, without a path for each.
+Ports held_by(int pid, const Sockets& sockets) {
+  Ports held;
   Fd folder(::open(fmt::format("/proc/{}/fd", pid).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   std::unique_ptr<DIR, int (*)(DIR*)> listed(folder ? ::fdopendir(folder.get()) : nullptr, ::closedir);
-  if (!listed) return false;
+  if (!listed) return held;
   int at = folder.release();
   std::array<char, 64> target;
   while (const auto* entry = ::readdir(listed.get())) {
     auto length = ::readlinkat(at, entry->d_name, target.data(), target.size());
     if (length <= 0) continue;  // closed meanwhile, or no descriptor
-    std::string_view name(target.data(), static_cast<size_t>(length));
-    if (std::ranges::find(sockets, name) != sockets.end()) return true;
+    auto found = sockets.find(std::string(target.data(), static_cast<size_t>(length)));
+    if (found != sockets.end()) held.insert(found->second);
   }
-  return false;
+  return held;
 }
 
 /// Whether a process shares this namespace ("user", "mnt") with us. What cannot be read is not shared.
@@ -97,14 +110,22 @@ PeerLook look_at_peer(int pid, const Fd* handle, int top) {
 }
 
 std::vector<SocketHolder> find_holders(uint16_t client_port, uint16_t server_port) {
-  std::vector<SocketHolder> holders;
-  auto sockets = socket_names(client_port, server_port);
+  return std::move(find_holders(std::set{client_port}, server_port)[client_port]);
+}
+
+std::map<uint16_t, std::vector<SocketHolder>> find_holders(const std::set<uint16_t>& client_ports,
+                                                           uint16_t server_port) {
+  std::map<uint16_t, std::vector<SocketHolder>> holders;
+  for (auto port : client_ports) holders[port];
+  auto sockets = find_sockets(client_ports, server_port);
   if (sockets.empty()) return holders;
   for (int pid : all_processes()) {
-    if (!holds(pid, sockets)) continue;
+    if (held_by(pid, sockets).empty()) continue;
     Fd handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
-    // The pid may have been given to another before the handle held it.
-    if (handle && holds(pid, sockets)) holders.push_back({pid, std::move(handle)});
+    if (!handle) continue;
+    // The pid may have been given to another before the handle held it: what counts is seen after that.
+    for (auto port : held_by(pid, sockets))
+      holders[port].push_back({pid, Fd(::fcntl(handle.get(), F_DUPFD_CLOEXEC, 0))});
   }
   return holders;
 }

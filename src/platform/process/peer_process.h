@@ -2,8 +2,10 @@
 /// Peer process: who is at the other end of a connection, as the kernel tells it. Nothing here trusts what
 /// the peer says. Blocks for a moment: not for the loop's thread.
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "base/process_identity.h"
@@ -29,9 +31,13 @@ PeerLook look_at_peer(int pid, const Fd* handle, int top);
 /// Empty if there is none that we can see: it is in flight, in a thread's own table, or its holder hides.
 struct SocketHolder {
   int pid;
-  Fd handle;  ///< a pidfd from before we saw that it holds the socket
+  Fd handle;  ///< a pidfd from before we saw that it holds the socket; empty if descriptors are short
 };
 std::vector<SocketHolder> find_holders(uint16_t client_port, uint16_t server_port);
+/// The same for several clients at once, in about the time of one: the kernel walks through all of its
+/// sockets, and we through all processes, only once. Each port is in the answer.
+std::map<uint16_t, std::vector<SocketHolder>> find_holders(const std::set<uint16_t>& client_ports,
+                                                           uint16_t server_port);
 
 /// True if `pid` is `ancestor` or descends from it.
 bool descends_from(int pid, int ancestor);

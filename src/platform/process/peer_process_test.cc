@@ -122,6 +122,21 @@ TEST_F(SocketHolders, AreAllWhoHoldIt) {
   EXPECT_TRUE(find_holders(1, server_port).empty());
 }
 
+TEST_F(SocketHolders, AreFoundForSeveralClientsAtOnce) {
+  auto first = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
+  auto first_port = client_port;
+  auto second = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
+  ChildProcess child("echo ready >&3; exec sleep 1000", {}, std::move(first));
+  ASSERT_EQ(child.line(), "ready");
+  auto holders = find_holders(std::set<uint16_t>{first_port, client_port, 1}, server_port);
+  ASSERT_EQ(holders[first_port].size(), 1u);
+  EXPECT_EQ(holders[first_port][0].pid, child.pid());
+  ASSERT_EQ(holders[client_port].size(), 1u);
+  EXPECT_EQ(holders[client_port][0].pid, ::getpid());
+  EXPECT_TRUE(holders[client_port][0].handle);
+  EXPECT_TRUE(holders.contains(1) && holders[1].empty());
+}
+
 TEST_F(SocketHolders, AreNoneWhileItIsInFlight) {
   auto client = connect(AF_INET, v4(INADDR_LOOPBACK, server_port));
   int pair[2];
