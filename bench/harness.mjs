@@ -135,7 +135,11 @@ export class Project {
     this.agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
   }
 
-  request(method, path, body, more = {}) {
+  async request(method, path, body, more = {}) {
+    return JSON.parse(await this.text(method, path, body, more));
+  }
+  /// The reply as it is.
+  text(method, path, body, more = {}) {
     const text = body === undefined ? undefined : JSON.stringify(body);
     const headers = text === undefined ? more : { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(text), ...more };
     return new Promise((resolve, reject) => {
@@ -146,7 +150,7 @@ export class Project {
         response.on("end", () => {
           const got = Buffer.concat(parts).toString("utf8");
           if (response.statusCode >= 300) reject(new Error(`${method} ${path}: ${response.statusCode} ${got}`));
-          else resolve(JSON.parse(got));
+          else resolve(got);
         });
       });
       request.on("error", reject);

@@ -5,7 +5,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { closeAll, cru_bin, quick, repository, sleep } from "./harness.mjs";
 
-const all = ["output", "events", "memory", "take_back", "idle", "verbs", "http", "mcp", "work", "live", "live_clients", "auto", "jail", "traces"];
+const all = ["output", "events", "memory", "take_back", "idle", "verbs", "http", "mcp", "work", "live", "live_clients", "auto", "jail", "traces", "growth"];
 
 function number(value) {
   if (value === null) return "";
@@ -63,7 +63,7 @@ for (const name of names.length ? names : all) {
   if (others > 0.15) console.log(`\n! other processes use ${Math.round(others * 100)} % of the CPU: "${name}" would do better on a quiet machine`);
   const { title, run } = await import(`./${name}.mjs`);
   try {
-    const rows = await run();
+    const rows = await run({ named: names.includes(name) });
     print(title, rows);
     results.push({ name, title, busy: Number(others.toFixed(2)), rows });
   } catch (error) {

@@ -1,5 +1,5 @@
 // Fills a daemon's database, while no daemon runs, with as many records as somebody might have after years: rows
-// are written by the rooms' own code, some thousand in each transaction.
+// are written by the rooms' own code, some ten thousand in each transaction.
 //   growth_fill DATABASE events|open_work|closed_work|runs|ended_members FROM TO
 // The records are numbered from FROM to TO, without TO.
 #include <algorithm>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include "daemon/engine.h"
 #include "members/member_table.h"
 #include "platform/loop/asio_loop.h"
 #include "runs/run_table.h"
-#include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 #include "work/work_table.h"
 
@@ -22,7 +22,7 @@ namespace {
 using namespace cru;
 using Add = std::function<Result<>(Tx& tx, int64_t number, const Moment& now)>;
 
-constexpr int64_t at_once = 5000;
+constexpr int64_t at_once = 50'000;
 
 std::string numbered(const char* prefix, int64_t number, int digits = 8) {
   char text[48];
@@ -124,12 +124,8 @@ int main(int argc, char** argv) {
                stderr);
     return 2;
   }
-  std::vector<Migration> migrations;
-  for (auto room : {event_migrations(), reply_migrations(), members::migrations(), runs::migrations(),
-                    coordination::work_migrations()})
-    migrations.insert(migrations.end(), room.begin(), room.end());
   AsioLoop loop;
-  auto store = sqlite::SqliteStore::open(loop, argv[1], migrations);
+  auto store = sqlite::SqliteStore::open(loop, argv[1], daemon::all_migrations());
   if (!store) return std::fprintf(stderr, "growth_fill: %s\n", store.error().message.c_str()), 1;
   bool is_done = false;
   loop.spawn(fill(loop, **store, kinds.at(argv[2]), std::atoll(argv[3]), std::atoll(argv[4]), is_done));

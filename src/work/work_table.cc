@@ -225,7 +225,15 @@ std::vector<Work> list_work(Reader& reader, std::string_view status, std::string
   std::vector<Row> rows;
   bool one_status = !status.empty() && status != "open";
   bool is_over = one_status && is_closed(work_status_from(status));
-  if (!is_over)
+  bool is_claimed = status == "claimed" || status == "running";
+  // What somebody has claimed is little beside what is open, and has an index of its own.
+  if (is_claimed)
+    rows = reader.rows("SELECT " WORK_LIST_COLUMNS
+                       " FROM work_queue INDEXED BY work_of_session WHERE claimed_by_session IS NOT NULL"
+                       " AND completed_at IS NULL AND status = ?1 AND (?2 = '' OR task_type = ?2)"
+                       " ORDER BY priority, number LIMIT ?3",
+                       status, task_type, limit);
+  else if (!is_over)
     rows = reader.rows("SELECT " WORK_LIST_COLUMNS
                        " FROM work_queue WHERE completed_at IS NULL AND (?1 = 0 OR status = ?2)"
                        " AND (?3 = '' OR task_type = ?3) ORDER BY priority, number LIMIT ?4",
@@ -254,8 +262,10 @@ std::optional<BootTime> next_due(Reader& reader) {
 }
 
 std::vector<Work> verifying_work(Reader& reader) {
-  return to_works(reader, reader.rows("SELECT " WORK_COLUMNS
-                                      " FROM work_queue WHERE completed_at IS NULL AND status = 'running'"));
+  return to_works(
+      reader, reader.rows("SELECT " WORK_COLUMNS
+                          " FROM work_queue INDEXED BY work_of_session WHERE claimed_by_session IS NOT NULL"
+                          " AND completed_at IS NULL AND status = 'running'"));
 }
 
 std::vector<Work> claimed_work(Reader& reader, std::string_view session_id) {
