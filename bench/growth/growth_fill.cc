@@ -1,5 +1,5 @@
-// Fills a daemon's database, while no daemon runs, with as many records as somebody might have after years: rows
-// are written by the rooms' own code, some ten thousand in each transaction.
+// Fills a daemon's database, while no daemon runs, with as many records as somebody might have after years:
+// rows are written by the rooms' own code, some ten thousand in each transaction.
 //   growth_fill DATABASE events|open_work|closed_work|runs|ended_members FROM TO
 // The records are numbered from FROM to TO, without TO.
 #include <algorithm>
@@ -32,9 +32,8 @@ std::string numbered(const char* prefix, int64_t number, int digits = 8) {
 
 /// Of a thousand runs in turn.
 Result<> add_event(Tx& tx, int64_t number, const Moment&) {
-  tx.emit({"bench.noted",
-           numbered("run-", number % 1000, 4),
-           {{"from_seq", number}, {"to_seq", number + 9}}});
+  tx.emit(
+      {"bench.noted", numbered("run-", number % 1000, 4), {{"from_seq", number}, {"to_seq", number + 9}}});
   return {};
 }
 

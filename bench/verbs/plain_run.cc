@@ -1,5 +1,5 @@
-// The least that a program can do which runs a command and records it: a shell that executes it, and when that
-// has ended one line in a file and one sync. Exits with the command's code.
+// The least that a program can do which runs a command and records it: a shell that executes it, and when
+// that has ended one line in a file and one sync. Exits with the command's code.
 //   plain_run FILE COMMAND
 #include <fcntl.h>
 #include <sys/wait.h>

@@ -89,8 +89,8 @@ class Redis final : public Protocol {
   }
 };
 
-/// PostgreSQL as a queue: one table, a claim by FOR UPDATE SKIP LOCKED and a completion, each a transaction of
-/// its own and a prepared statement. The table is made by bench/work/peers.mjs.
+/// PostgreSQL as a queue: one table, a claim by FOR UPDATE SKIP LOCKED and a completion, each a transaction
+/// of its own and a prepared statement. The table is made by bench/work/peers.mjs.
 class PostgreSql final : public Protocol {
  public:
   std::string greeting(int /*client*/) override {

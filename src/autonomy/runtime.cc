@@ -359,7 +359,8 @@ Task<Result<>> AgentRuntime::recover() {
   last_number_ = found->number;
   last_said_ = found->said;
   auto from = std::max(found->seq, store_.events().floor());
-  // What happened before concerns only who lived then: without anybody, the whole log would be read for nothing.
+  // What happened before concerns only who lived then: without anybody, the whole log would be read for
+  // nothing.
   if (found->agents.empty()) from = store_.events().last();
   published_ = from;
   bus_ = Bus(options_.ring, from);

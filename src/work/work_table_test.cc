@@ -10,7 +10,8 @@ class WorkTableTest : public WorkFixture {
   void add_open(int64_t count) {
     ASSERT_TRUE(write([count](Tx& tx) -> Result<int64_t> {
       for (int64_t i = 0; i < count; ++i)
-        insert_work(tx, {.task_id = "w" + std::to_string(i), .task_type = "build", .description = "make"}, {.wall = tx.now()});
+        insert_work(tx, {.task_id = "w" + std::to_string(i), .task_type = "build", .description = "make"},
+                    {.wall = tx.now()});
       return count;
     }));
   }
@@ -34,9 +35,8 @@ TEST_F(WorkTableTest, WhatIsClaimedIsListedInOrderWithoutALookAtAllThatIsOpen) {
   ASSERT_TRUE(submit({.task_id = "urgent", .task_type = "test", .priority = 1}));
   std::vector<std::string> claimed{claim_id("ann"), claim_id("bob"), claim_id("ann")};
   EXPECT_EQ(claimed.front(), "urgent");
-  auto listed = *read([](Reader& reader) -> Result<std::vector<Work>> {
-    return list_work(reader, "claimed", "", 100);
-  });
+  auto listed = *read(
+      [](Reader& reader) -> Result<std::vector<Work>> { return list_work(reader, "claimed", "", 100); });
   std::vector<std::string> ids;
   for (const auto& work : listed) ids.push_back(work.task_id);
   EXPECT_EQ(ids, claimed);
