@@ -45,7 +45,7 @@ const stages = {
     rmSync(reports, { recursive: true, force: true });
     mkdirSync(reports, { recursive: true });
     const { code, text } = await run(
-      ["ctest", "--test-dir", "build/test", "--output-on-failure", "-j", String(Math.max(2, cpus().length)), "--no-tests=error"],
+      ["ctest", "--test-dir", "build/test", "--output-on-failure", "-j", String(cpus().length + 1), "--no-tests=error"],
       { GTEST_BRIEF: "1" });
     // Count single tests from GoogleTest's reports (cru_add_test in cmake/cru.cmake), one per ctest test; a program
     // that died without one counts as one failure.

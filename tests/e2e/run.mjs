@@ -20,7 +20,7 @@ const bin = process.env.CRU_BIN ?? join(here, "../../build/test/cru");
 if (!existsSync(bin)) fail(`${bin} not found; build it with: make test`);
 // The long ones first, so that none is left over at the end. More files at a time than cores: much of a test is waiting.
 const long = ["kill_loop", "hooks", "page", "page_world", "page_crew", "keeper_kill", "mcp_stdio", "members", "live_socket", "errors", "chat_trouble", "chat_restart", "authority", "chat", "crowd", "mcp_outage"];
-const jobs = Number(process.env.CRU_TEST_JOBS ?? 4);
+const jobs = Number(process.env.CRU_TEST_JOBS ?? 6);
 if (!Number.isInteger(jobs) || jobs < 1) fail(`CRU_TEST_JOBS must be a whole number of at least 1, not "${process.env.CRU_TEST_JOBS}"`);
 // A last resort for what waits without a limit of its own; far beyond what any file takes.
 const longest_file = 60 * 60_000;
