@@ -40,7 +40,11 @@ Task<Result<>> Runs::recover() {
 
   // Everything is followed before anything is awaited: a notice that comes from here on finds its run.
   std::map<std::string, ActiveRunPtr> following;
-  for (const auto& run : *recorded) following[run.uid] = follow(run);
+  for (const auto& run : *recorded) {
+    auto active = following[run.uid] = follow(run);
+    // Nothing is told of it before `take_back` has noted that its unsearched lines may ask something.
+    active->is_recorded = false;
+  }
   std::map<std::string, KeptRun> kept;
   if (keeper_answers) {
     for (auto& run : **joined) kept.emplace(run.uid, std::move(run));

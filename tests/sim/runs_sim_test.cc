@@ -318,6 +318,85 @@ class World {
 // status.
 TEST(RunsInASimulatedWorld, LoseNothingThatWasAcknowledged) { live_through_seeds<World>(1000); }
 
+// The keeper told the daemon that died of the question, and tells the next one of a line after it, while that
+// one is still busy with another run.
+void ask_before_a_restart(const std::string& asking_id) {
+  SCOPED_TRACE(asking_id);
+  SimClock clock;
+  SimRandom random(1);
+  SimLoop loop(clock);
+  SimDisk disk(loop, random);
+  SimWorld world(loop, clock, random);
+  world.questions = 0;
+  world.lines = 1'000'000;
+  world.output_failures = 0;
+  auto boot = [&] {
+    auto daemon = std::make_unique<Daemon>(loop, world, random, disk.open_store(migrations()));
+    daemon->store->failures = 0;
+    return daemon;
+  };
+  auto first = boot();
+  bool has_started = false;
+  loop.spawn([](Daemon& self, bool& done) -> Task<void> {
+    (void)co_await self.runs.recover();
+    for (const auto* id : {"run-a", "run-b"})
+      EXPECT_TRUE(co_await self.runs.start({.id = id,
+                                            .argv = {"agent"},
+                                            .backend = {},
+                                            .task = {},
+                                            .cwd = {},
+                                            .env = {},
+                                            .has_stdin = {},
+                                            .traceparent = {}}));
+    done = true;
+  }(*first, has_started));
+  ASSERT_TRUE(loop.run_until([&] { return has_started; }, 10s));
+  loop.drop_tasks();
+  first.reset();
+
+  std::string asking;
+  for (auto& [uid, process] : world.processes) {
+    process.waits_for_answer = true;  // prints nothing by itself
+    if (process.spec.task_id == asking_id) {
+      asking = uid;
+      continue;
+    }
+    process.alive = false;
+    process.exit = runs::Exit{.code = 0, .signal = {}, .reason = "exited", .delivered = {"q-1"}};
+    process.exit->last_seq = static_cast<int64_t>(world.files.at(process.spec.output).lines.size());
+  }
+  auto& lines = world.files.at(".coven/output/" + asking_id + ".jsonl").lines;
+  for (const auto* text : {R"(::cru-ask {\"prompt\":\"really?\"})", "a line"})
+    lines.push_back(
+        fmt::format(R"({{"seq":{},"ts":"2026-11-15T10:00:00.000Z","stream":"stdout","data":"{}"}})",
+                    lines.size() + 1, text));
+  world.notices = {};
+  auto second = boot();
+  bool has_recovered = false;
+  std::optional<std::vector<inbox::Question>> found;
+  loop.spawn([](Daemon& self, bool& done, SimLoop& clocked, auto& out) -> Task<void> {
+    EXPECT_TRUE(co_await self.runs.recover());
+    done = true;
+    co_await clocked.sleep(1s);
+    auto listed = co_await self.inbox.list("", true);
+    out = listed ? *listed : std::vector<inbox::Question>();
+  }(*second, has_recovered, loop, found));
+  auto seq = static_cast<int64_t>(lines.size());
+  ASSERT_TRUE(loop.run_until(
+      [&] {
+        if (!has_recovered && world.notices.grew) world.notices.grew({asking, seq, 0});
+        return found.has_value();
+      },
+      1min));
+  ASSERT_EQ(found->size(), 1u);
+  EXPECT_EQ(found->front().prompt, "really?");
+  loop.drop_tasks();
+}
+
+TEST(RunsInASimulatedWorld, AQuestionFromBeforeARestartIsFoundWhateverIsPrintedDuringIt) {
+  for (const auto* asking : {"run-a", "run-b"}) ask_before_a_restart(asking);
+}
+
 TEST(RunsInASimulatedWorld, WhatAProgramAsksBeyondTheLimitIsDeniedAtOnceAndSaysWhy) {
   SimClock clock;
   SimRandom random(1);
