@@ -53,10 +53,8 @@ Result<OnceReply> OnceReply::find(Tx& tx, const Once& once) {
 
 void OnceReply::keep(Tx& tx, const Once& once, const Done& done) const {
   if (once.key.empty()) return;
-  if (has_row_)
-    update_row(tx, once, to_text(done.reply));
-  else
-    add_reply_row(tx, once.key, once.input_hash, to_text(done.reply));
+  auto text = to_text(done.reply);
+  if (!has_row_ || update_row(tx, once, text) == 0) add_reply_row(tx, once.key, once.input_hash, text);
 }
 
 }  // namespace cru

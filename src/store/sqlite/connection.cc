@@ -70,7 +70,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
   int flags =
       options.mode == Mode::reader ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   auto files = options.gathers_writes ? std::make_unique<WalGathering>(options.vfs) : nullptr;
-  const auto& vfs = files ? files->name() : options.vfs;
+  const auto& vfs = files && !files->name().empty() ? files->name() : options.vfs;
   int code = sqlite3_open_v2(options.path.c_str(), &handle, flags | SQLITE_OPEN_NOMUTEX,
                              vfs.empty() ? nullptr : vfs.c_str());
   std::unique_ptr<Connection> connection(new Connection(handle, std::move(files)));

@@ -20,13 +20,21 @@ WalHandle& self(sqlite3_file* file) { return *reinterpret_cast<WalHandle*>(file)
 sqlite3_file* below(sqlite3_file* file) { return reinterpret_cast<sqlite3_file*>(&self(file) + 1); }
 sqlite3_vfs* below(sqlite3_vfs* vfs) { return static_cast<sqlite3_vfs*>(vfs->pAppData); }
 
-/// What cannot be written is given up: its commit has failed then, and the next one begins at its place.
 int write_gathered(sqlite3_file* file) {
   auto& bytes = *self(file).gathered;
   if (bytes.empty()) return SQLITE_OK;
   int code = below(file)->pMethods->xWrite(below(file), bytes.data(), static_cast<int>(bytes.size()),
                                            self(file).begin);
-  bytes.clear();
+  if (code == SQLITE_OK) bytes.clear();
+  return code;
+}
+
+/// What a write or a sync cannot write is given up: its commit has failed then, and the next one begins at
+/// its place. Nothing else gives it up: for a page that cannot be read SQLite may undo one statement and
+/// commit the rest, these bytes with it.
+int write_or_give_up(sqlite3_file* file) {
+  int code = write_gathered(file);
+  self(file).gathered->clear();
   return code;
 }
 
@@ -42,11 +50,16 @@ int write_file(sqlite3_file* file, const void* from, int amount, sqlite3_int64 o
   auto size = static_cast<size_t>(amount);
   bool goes_on = offset == wal.begin + static_cast<sqlite3_int64>(wal.gathered->size());
   if (!goes_on || wal.gathered->size() + size > max_gathered)
-    if (int code = write_gathered(file); code != SQLITE_OK) return code;
+    if (int code = write_or_give_up(file); code != SQLITE_OK) return code;
   if (size > max_gathered) return below(file)->pMethods->xWrite(below(file), from, amount, offset);
   if (wal.gathered->empty()) wal.begin = offset;
   wal.gathered->append(static_cast<const char*>(from), size);
   return SQLITE_OK;
+}
+
+int sync_file(sqlite3_file* file, int flags) {
+  if (int code = write_or_give_up(file); code != SQLITE_OK) return code;
+  return below(file)->pMethods->xSync(below(file), flags);
 }
 
 /// Any other call finds everything written.
@@ -68,7 +81,7 @@ const Methods wal_methods = [] {
   methods.xRead = after_writing<&Methods::xRead>;
   methods.xWrite = write_file;
   methods.xTruncate = after_writing<&Methods::xTruncate>;
-  methods.xSync = after_writing<&Methods::xSync>;
+  methods.xSync = sync_file;
   methods.xFileSize = after_writing<&Methods::xFileSize>;
   methods.xLock = pass_on<&Methods::xLock>;
   methods.xUnlock = pass_on<&Methods::xUnlock>;

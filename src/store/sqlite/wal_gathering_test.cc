@@ -44,6 +44,59 @@ class WalGatheringTest : public testing::Test {
   TemporaryFolder folder_;
 };
 
+/// The system's files, whose disk is full at times.
+bool is_full = false;
+const sqlite3_io_methods* whole = nullptr;
+sqlite3_io_methods filling = {};
+
+int write_unless_full(sqlite3_file* file, const void* from, int amount, sqlite3_int64 offset) {
+  return is_full ? SQLITE_FULL : whole->xWrite(file, from, amount, offset);
+}
+int open_filling(sqlite3_vfs*, const char* name, sqlite3_file* file, int flags, int* out_flags) {
+  auto* system = sqlite3_vfs_find(nullptr);
+  int code = system->xOpen(system, name, file, flags, out_flags);
+  if (code != SQLITE_OK) return code;
+  whole = file->pMethods;
+  filling = *whole;
+  filling.xWrite = write_unless_full;
+  file->pMethods = &filling;
+  return SQLITE_OK;
+}
+
+TEST_F(WalGatheringTest, WhatARequestForAPageCouldNotWriteIsKept) {
+  sqlite3_vfs below = *sqlite3_vfs_find(nullptr);
+  below.zName = "filling";
+  below.xOpen = open_filling;
+  ASSERT_EQ(sqlite3_vfs_register(&below, 0), SQLITE_OK);
+  {
+    WalGathering gathering("filling");
+    auto* vfs = sqlite3_vfs_find(gathering.name().c_str());
+    ASSERT_TRUE(vfs);
+    std::ofstream(folder_ / "db") << "";
+    auto path = std::string(folder_ / "db-wal");
+    std::vector<std::max_align_t> memory(static_cast<size_t>(vfs->szOsFile) / sizeof(std::max_align_t) + 1);
+    auto* file = reinterpret_cast<sqlite3_file*>(memory.data());
+    int flags = SQLITE_OPEN_WAL | SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    ASSERT_EQ(vfs->xOpen(vfs, path.c_str(), file, flags, nullptr), SQLITE_OK);
+    std::string frames(100, 'f'), read(100, ' ');
+    ASSERT_EQ(file->pMethods->xWrite(file, frames.data(), 100, 0), SQLITE_OK);
+    is_full = true;
+    EXPECT_EQ(file->pMethods->xRead(file, read.data(), 100, 0), SQLITE_FULL);
+    is_full = false;
+    ASSERT_EQ(file->pMethods->xRead(file, read.data(), 100, 0), SQLITE_OK);
+    EXPECT_EQ(read, frames);
+    ASSERT_EQ(file->pMethods->xWrite(file, frames.data(), 100, 100), SQLITE_OK);
+    is_full = true;
+    EXPECT_EQ(file->pMethods->xSync(file, SQLITE_SYNC_FULL), SQLITE_FULL);
+    is_full = false;
+    sqlite3_int64 size = 0;
+    EXPECT_EQ(file->pMethods->xFileSize(file, &size), SQLITE_OK);
+    EXPECT_EQ(size, 100) << "the commit has failed";
+    EXPECT_EQ(file->pMethods->xClose(file), SQLITE_OK);
+  }
+  sqlite3_vfs_unregister(&below);
+}
+
 TEST_F(WalGatheringTest, ACommitIsWrittenByFewCalls) {
   EXPECT_GE(writes_of_a_commit(false), 200) << "two for each page, or this shows nothing";
   EXPECT_LE(writes_of_a_commit(true), 20);
