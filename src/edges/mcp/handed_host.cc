@@ -10,8 +10,13 @@ std::unique_ptr<HandedHost> HandedHost::accept(Loop& loop, std::vector<Fd>& hand
   if (!out) return nullptr;
   auto intake = LineIntake::accept(handed[2]);
   if (!intake) return nullptr;
-  return std::unique_ptr<HandedHost>(
-      new HandedHost(loop, std::move(*in), std::move(*out), std::move(*intake)));
+  try {
+    return std::unique_ptr<HandedHost>(
+        new HandedHost(loop, std::move(*in), std::move(*out), std::move(*intake)));
+  } catch (
+      const std::exception&) {  // the system refuses to watch it: there are limits that others can use up
+    return nullptr;
+  }
 }
 
 void HandedHost::begin(uint64_t first) {

@@ -6,14 +6,21 @@
 #include "platform/net/descriptor_passing.h"
 
 namespace cru::mcp {
+namespace {
+
+constexpr Duration time_for_last_lines = 5s;
+
+}  // namespace
 
 /// The streams come with the first such message of a connection, and are kept. What cannot be used is
 /// refused: then `cru mcp` goes on passing on lines.
 void Socket::Link::take_host(const json::object& control) {
   auto first = int_or(control, "first");
   if (has_host() || first <= 0) return leave();
+  allow_descriptors(fd_, false);
   if (!host_ && socket_.handed_ < socket_.limits_.handed) {
     host_ = HandedHost::accept(loop(), passed_);
+    if (host_ && !watch_client()) host_.reset();
     if (host_) ++socket_.handed_;
   }
   close_aside(std::exchange(passed_, {}));
@@ -22,10 +29,28 @@ void Socket::Link::take_host(const json::object& control) {
   host_->begin(static_cast<uint64_t>(first));
 }
 
+/// A client may have handed us its own end of this connection: then there is no end of file when it ends.
+/// What it has sent before, its goodbye too, has its time. False if it cannot be watched.
+bool Socket::Link::watch_client() {
+  auto handle = peer_.process ? duplicate(*peer_.process) : Fd();
+  if (!handle) return false;
+  try {
+    client_end_.emplace(loop(), std::move(handle), [this] {
+      loop().set_timer(time_for_last_lines, [weak = weak_from_this()] {
+        if (auto self = weak.lock()) self->leave();
+      });
+    });
+  } catch (const std::exception&) {  // the system refuses
+    return false;
+  }
+  return true;
+}
+
 void Socket::Link::drop_host() {
   close_aside(std::exchange(passed_, {}));
   if (!host_) return;
   host_.reset();
+  client_end_.reset();
   host_armed_ = false;
   --socket_.handed_;
 }

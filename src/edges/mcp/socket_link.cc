@@ -63,6 +63,7 @@ void Socket::Link::open(api::Call who) {
   if (bool_or(hello_, "resumed")) server_->set_resumed();
   waiting_ = false;
   hello_ = {};
+  allow_descriptors(fd_, true);
   send_control(R"({"cru_mcp":"welcome","takes_host":true})");
   pump();
 }

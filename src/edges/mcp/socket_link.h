@@ -8,6 +8,7 @@
 
 #include "edges/mcp/handed_host.h"
 #include "edges/mcp/socket.h"
+#include "platform/process/process_exit.h"
 
 namespace cru::mcp {
 
@@ -85,6 +86,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   bool has_host() const { return host_ && host_->is_ours(); }
   bool holds(Number number) const { return has_host() && (!number || host_->lines().holds(*number)); }
   void take_host(const json::object& control);
+  bool watch_client();
   void drop_host();
   void arm_host();
   void read_host();
@@ -111,6 +113,7 @@ class Socket::Link final : public Sink, public std::enable_shared_from_this<Link
   size_t sent_ = 0;
   std::vector<Fd> passed_;  ///< descriptors, until it is said what they are for
   std::unique_ptr<HandedHost> host_;
+  std::optional<ProcessExit> client_end_;
   int64_t relayed_ = 0, wrote_ = 0;  ///< lines sent over the socket; of these, written by `cru mcp`
   Loop::TimerId timer_ = 0;          ///< for the hello, later for a client that does not read
   bool read_armed_ = false, write_armed_ = false, host_armed_ = false, pump_posted_ = false;

@@ -42,6 +42,14 @@ int option(const Fd& socket, int name) {
 
 }  // namespace
 
+void allow_descriptors(const Fd& socket, bool is_allowed) {
+#ifndef SO_PASSRIGHTS
+  constexpr int SO_PASSRIGHTS = 83;
+#endif
+  int value = is_allowed;
+  (void)::setsockopt(socket.get(), SOL_SOCKET, SO_PASSRIGHTS, &value, sizeof value);
+}
+
 std::optional<HandedStream> HandedStream::accept(Fd& handed, Way way) {
   if (!is_open_for(handed, way)) return {};
   auto name = kernel_name(fmt::format("/proc/self/fd/{}", handed.get()));
@@ -71,6 +79,7 @@ std::optional<HandedStream> HandedStream::accept_socket(Fd& handed, Way way) {
     epoll_event event{.events = EPOLLIN, .data = {}};
     if (!out.watched_ || ::epoll_ctl(out.watched_.get(), EPOLL_CTL_ADD, handed.get(), &event) != 0) return {};
   }
+  if (way == to_read) allow_descriptors(handed, false);
   out.is_socket_ = true;
   out.stream_ = std::move(handed);
   return out;

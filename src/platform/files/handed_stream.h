@@ -13,6 +13,11 @@
 
 namespace cru {
 
+/// Whether others may send descriptors over this socket. Those that nobody takes would be closed by the
+/// system in the thread that reads, and closing may wait: so nothing but `mcp.sock` takes any, and that only
+/// once. Before Linux 6.16 this cannot be set, and has no effect.
+void allow_descriptors(const Fd& socket, bool is_allowed);
+
 class HandedStream {
  public:
   enum Way { to_read, to_write };

@@ -1,5 +1,6 @@
 #include "platform/net/descriptor_passing.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 
 #include <atomic>
@@ -73,6 +74,8 @@ ReceivedDescriptors receive_descriptors(const Fd& socket, std::span<char> into) 
   }
   return received;
 }
+
+Fd duplicate(const Fd& descriptor) { return Fd(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, 0)); }
 
 void close_aside(std::vector<Fd> descriptors) {
   std::erase_if(descriptors, [](const Fd& fd) { return !fd; });

@@ -21,6 +21,9 @@ struct ReceivedDescriptors {
 /// Like `receive_now`, which would drop the descriptors.
 ReceivedDescriptors receive_descriptors(const Fd& socket, std::span<char> into);
 
+/// Another descriptor of the same; empty where there is none free.
+Fd duplicate(const Fd& descriptor);
+
 /// Closes descriptors that somebody else has chosen, and that may therefore be anything: closing a file can
 /// wait for whoever serves it. On threads of their own.
 void close_aside(std::vector<Fd> descriptors);

@@ -6,6 +6,8 @@
 #include <array>
 #include <string>
 
+#include "platform/files/handed_stream.h"
+
 namespace cru {
 namespace {
 
@@ -35,6 +37,19 @@ TEST(DescriptorPassing, BringsDescriptorsWithTheirBytes) {
   EXPECT_NE(::fcntl(received.descriptors[0].get(), F_GETFD) & FD_CLOEXEC, 0);
   EXPECT_EQ(::write(received.descriptors[0].get(), "x", 1), 1);
   EXPECT_EQ(::read(out.get(), passing.room.data(), 1), 1);
+}
+
+TEST(DescriptorPassing, CanBeRefusedAndAllowedAgain) {
+  Passing passing;
+  int value = 0;
+  socklen_t size = sizeof value;
+  if (::getsockopt(passing.to.get(), SOL_SOCKET, 83, &value, &size) != 0)
+    GTEST_SKIP() << "Linux 6.16 or later only";
+  allow_descriptors(passing.to, false);
+  EXPECT_EQ(send_descriptors(passing.from, "x", std::array{passing.from.get()}).outcome, Transfer::broken);
+  EXPECT_EQ(send_now(passing.from, "bytes").bytes, 5u);
+  allow_descriptors(passing.to, true);
+  EXPECT_EQ(send_descriptors(passing.from, "x", std::array{passing.from.get()}).outcome, Transfer::some);
 }
 
 TEST(DescriptorPassing, TakesNoMoreThanItsLimit) {

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "platform/files/files.h"
+#include "platform/files/handed_stream.h"
 
 namespace cru {
 namespace {
@@ -78,6 +79,7 @@ Result<Fd> listen_unix(const std::string& path) {
     if (errno == EADDRINUSE) return fail(Code::conflict, "another process is listening on " + path);
     return fail(system_error(errno, "bind " + path));
   }
+  allow_descriptors(*fd, false);  // accepted sockets inherit it
   if (::listen(fd->get(), backlog) != 0) return fail(system_error(errno, "listen on " + path));
   return fd;
 }
