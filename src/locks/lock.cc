@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/glob.h"
+#include "base/json_text.h"
 
 namespace cru::coordination {
 namespace {
@@ -152,6 +153,21 @@ json::object to_json(const Lock& lock, int64_t waiters) {
           {"reason", json_or_null(lock.reason)},
           {"fencing_token", lock.fencing_token},
           {"waiters", waiters}};
+}
+
+std::string event_text(const Lock& lock, std::string_view why) {
+  ObjectText text(400 + lock.reason.size());
+  text.text("file_path", lock.key.text);
+  text.text("locked_by", lock.agent_id);
+  text.text("agent_type", lock.agent_type);
+  text.text("session_id", lock.session_id);
+  text.text_or_null("member", lock.member);
+  text.text("locked_at", to_rfc3339(lock.locked_at));
+  text.text("expires_at", to_rfc3339(lock.expires.wall));
+  text.text_or_null("reason", lock.reason);
+  text.number("fencing_token", lock.fencing_token);
+  if (!why.empty()) text.text("why", why);
+  return text.take();
 }
 
 std::string describe(const Lock& lock, std::string_view path) {

@@ -67,8 +67,9 @@ struct Taking {
   Lock other = {};       ///< whose it is, when held_by_other (or stale_token, if it is another's now)
   Waiting waiting = {};  ///< who was here before, when behind_waiting
 };
-/// `standing` are the locks that overlap the request, none expired; `mine` all that the session holds;
-/// `ahead` those who have waited for something overlapping for longer.
+/// `standing` are the locks that overlap the request, none expired; `mine` those of the session, all of them
+/// unless `ahead` is empty: then what overlaps the request is enough; `ahead` those who have waited for
+/// something overlapping for longer.
 ///  - the session holds this very key: renewed, never shortened, the same token;
 ///  - another session holds something that overlaps: refused, even if the agent is the same;
 ///  - another waits for it: refused, unless that one is waiting for the requester itself;
@@ -77,6 +78,8 @@ Taking take(const Who& who, const LockRequest& request, const std::vector<Lock>&
             const std::vector<Lock>& mine, const std::vector<Waiting>& ahead, const Moment& now);
 
 json::object to_json(const Lock& lock, int64_t waiters);
+/// What events tell of a lock, and `why` if it is not empty, as JSON text.
+std::string event_text(const Lock& lock, std::string_view why);
 /// "src/a.cc is locked by agent-1 (refactoring) until 2026-11-16T01:00:00.000Z".
 std::string describe(const Lock& lock, std::string_view path);
 

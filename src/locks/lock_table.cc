@@ -36,10 +36,7 @@ constexpr auto lock_columns = columns<Lock>(
     column("member", &Lock::member));
 
 void emit(Tx& tx, const Lock& lock, std::string_view type, std::string_view why) {
-  auto data = to_json(lock, 0);
-  data.erase("waiters");
-  if (!why.empty()) data["why"] = why;
-  tx.emit({std::string(type), lock.agent_id, std::move(data)});
+  tx.emit({std::string(type), lock.agent_id, {}, event_text(lock, why)});
 }
 
 }  // namespace
@@ -118,9 +115,14 @@ Result<> check_room(Reader& reader, LockKey::Kind kind) {
   return {};
 }
 
-void put_lock(Tx& tx, const Lock& lock, std::string_view type) {
+void add_lock(Tx& tx, const Lock& lock) {
   replace_row<lock_columns>(tx, lock);
-  emit(tx, lock, type, {});
+  emit(tx, lock, "lock.acquired", {});
+}
+
+void refresh_lock(Tx& tx, const Lock& lock) {
+  update_row<lock_columns, "key", "reason", "expires_at", "expires_boot_id", "expires_boot">(tx, lock);
+  emit(tx, lock, "lock.refreshed", {});
 }
 
 void remove_lock(Tx& tx, const Lock& lock, std::string_view type, std::string_view why) {

@@ -26,8 +26,10 @@ std::optional<Lock> find_lock(Reader& reader, const LockKey& key);
 /// Errors: overloaded (more than 10,000 locks, or 1,000 that are globs or folders).
 Result<> check_room(Reader& reader, LockKey::Kind kind);
 
-/// Each change with its event, `type` being lock.acquired, lock.refreshed, lock.released or lock.expired.
-void put_lock(Tx& tx, const Lock& lock, std::string_view type);
+/// Each change with its event; `type` is lock.released or lock.expired.
+void add_lock(Tx& tx, const Lock& lock);
+/// What `take` changes of a lock that the session has already.
+void refresh_lock(Tx& tx, const Lock& lock);
 void remove_lock(Tx& tx, const Lock& lock, std::string_view type, std::string_view why = {});
 /// `locks` without those that are over, which are removed with their events.
 std::vector<Lock> drop_expired(Tx& tx, std::vector<Lock> locks, const Moment& now);

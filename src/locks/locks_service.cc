@@ -39,23 +39,37 @@ std::vector<Lock> drop_over(Tx& tx, std::vector<Lock> locks, const Moment& now, 
   return locks;
 }
 
-/// What the session holds and what stands in the way of `key`, nothing of it expired.
+/// Those who waited when a request was made: which of them come before it, and whether there are any.
+struct Line {
+  std::vector<Waiting> ahead = {};
+  bool is_empty = true;
+};
+
+/// What the session holds and what stands in the way of `key`, nothing of it expired. What the session holds
+/// elsewhere matters only to those who wait, and is read only if somebody does: an agent may hold thousands
+/// of locks.
 struct Standing {
   std::vector<Lock> mine, overlapping;
 };
-Standing read_standing(Tx& tx, const Session& session, const LockKey& key, const Moment& now, News& news) {
+Standing read_standing(Tx& tx, const Session& session, const LockKey& key, const Line& line,
+                       const Moment& now, News& news) {
   // One after the other: an expired lock is in both, and gone after the first.
-  auto overlapping = drop_over(tx, overlapping_locks(tx, key), now, news);
-  auto mine = drop_over(tx, locks_of(tx, session.session_id), now, news);
+  Standing standing{.mine = {}, .overlapping = drop_over(tx, overlapping_locks(tx, key), now, news)};
+  if (line.is_empty) {
+    std::ranges::copy_if(standing.overlapping, std::back_inserter(standing.mine),
+                         [&](const Lock& lock) { return lock.session_id == session.session_id; });
+    return standing;
+  }
+  standing.mine = drop_over(tx, locks_of(tx, session.session_id), now, news);
   news.held.emplace();
-  for (const auto& lock : mine) news.held->push_back(lock.key);
-  return {std::move(mine), std::move(overlapping)};
+  for (const auto& lock : standing.mine) news.held->push_back(lock.key);
+  return standing;
 }
 
 void take_new(Tx& tx, Lock& lock, News& news) {
   lock.fencing_token = next_token(tx);
-  put_lock(tx, lock, "lock.acquired");
-  news.held->push_back(lock.key);
+  add_lock(tx, lock);
+  if (news.held) news.held->push_back(lock.key);
 }
 
 /// `who` as its session knows it: locks say what the session says.
@@ -75,15 +89,15 @@ Done explain_refusal(Reader& reader, Done refused, const Session& session, const
                     is_unattributed(holder.member));
 }
 
-Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& request,
-                       const std::vector<Waiting>& ahead, const Moment& now, News& news) {
-  auto standing = read_standing(tx, session, request.key, now, news);
-  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
+Result<Done> take_lock(Tx& tx, const Session& session, const LockRequest& request, const Line& line,
+                       const Moment& now, News& news) {
+  auto standing = read_standing(tx, session, request.key, line, now, news);
+  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, line.ahead, now);
   if (taking.what == Taking::What::acquire) {
     if (auto room = check_room(tx, request.key.kind); !room) return fail(std::move(room.error()));
     take_new(tx, taking.lock, news);
   } else if (taking.what == Taking::What::refresh) {
-    put_lock(tx, taking.lock, "lock.refreshed");
+    refresh_lock(tx, taking.lock);
   }
   auto reply = taken_reply(taking, request);
   if (taking.what != Taking::What::held_by_other) return reply;
@@ -120,9 +134,8 @@ struct EditOptions {
   Duration ttl{0};
 };
 Result<Done> edit_file(Tx& tx, const Session& session, const LockKey& key, std::optional<int64_t> token,
-                       const std::vector<Waiting>& ahead, EditOptions options, const Moment& now,
-                       News& news) {
-  auto standing = read_standing(tx, session, key, now, news);
+                       const Line& line, EditOptions options, const Moment& now, News& news) {
+  auto standing = read_standing(tx, session, key, line, now, news);
   for (const auto& lock : standing.overlapping)
     if (lock.session_id != session.session_id)
       return explain_refusal(tx, edit_denied(key, lock), session, lock);
@@ -136,14 +149,14 @@ Result<Done> edit_file(Tx& tx, const Session& session, const LockKey& key, std::
   // A lock that covers the file is refreshed; only without one is the file's own taken.
   LockRequest request{.key = own == standing.mine.end() ? key : own->key, .reason = {}, .ttl = options.ttl};
   if (own == standing.mine.end()) request.reason = "editing";
-  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, ahead, now);
+  auto taking = take(as_known(session), request, standing.overlapping, standing.mine, line.ahead, now);
   if (taking.what == Taking::What::behind_waiting) return edit_allowed(key, nullptr);
   if (taking.what == Taking::What::acquire) {
     // An edit is not refused for want of room: it goes on without a lock.
     if (!check_room(tx, key.kind)) return edit_allowed(key, nullptr);
     take_new(tx, taking.lock, news);
   } else {
-    put_lock(tx, taking.lock, "lock.refreshed");
+    refresh_lock(tx, taking.lock);
   }
   return edit_allowed(key, &taking.lock);
 }
@@ -228,15 +241,16 @@ struct Locks::Impl {
   }
   template <class F>
   Task<Result<Done>> change_now(Who who, F closure) {
-    auto told = co_await store.write([closure, now = sessions.now()](Tx& tx) -> Result<Told> {
-      auto at = now;
-      at.wall = tx.now();
-      Told result;
-      Result<Done> done = closure(tx, at, result.news);
-      if (!done) return fail(std::move(done.error()));
-      result.done = *std::move(done);
-      return result;
-    });
+    auto told =
+        co_await store.write([closure = std::move(closure), now = sessions.now()](Tx& tx) -> Result<Told> {
+          auto at = now;
+          at.wall = tx.now();
+          Told result;
+          Result<Done> done = closure(tx, at, result.news);
+          if (!done) return fail(std::move(done.error()));
+          result.done = *std::move(done);
+          return result;
+        });
     if (!told) co_return fail(std::move(told.error()));
     if (told->news.held) queue.note_held(who.session_id, *told->news.held);
     if (told->news.is_freed) queue.wake();
@@ -254,17 +268,19 @@ struct Locks::Impl {
                               std::weak_ptr<char> caller) {
     // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
     sweep_at(loop.clock().boot() + request.ttl);
-    auto take_or_tell = [listeners = sessions.listeners(), who, request, ahead, will_wait](
+    // Who begins to wait after this is behind it in the store, too.
+    Line line{std::move(ahead), queue.size() == 0};
+    auto take_or_tell = [listeners = sessions.listeners(), who, request, line = std::move(line), will_wait](
                             Tx& tx, const Moment& at, News& news) -> Result<Done> {
       auto session = admit_session(tx, who, at, *listeners);
       if (!session) return fail(std::move(session.error()));
-      auto done = take_lock(tx, *session, request, ahead, at, news);
+      auto done = take_lock(tx, *session, request, line, at, news);
       if (will_wait && done && may_change(*done)) tell_waiting(tx, *session, request, *done);
       return done;
     };
     // No stored reply: asking again is refreshing, and "acquired" of a lock that is gone by now would be a
     // lie.
-    auto done = co_await change_now(who, take_or_tell);
+    auto done = co_await change_now(who, std::move(take_or_tell));
     if (done && caller.expired() && text_or(done->reply, "action") == "acquired") {
       auto given = co_await give_back(who, request.key, done->reply);
       // Then the end of its time or of its session releases it.
@@ -392,13 +408,13 @@ Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::option
   LockKey key{LockKey::Kind::path, found->path};
   EditOptions options{impl_->options.take_on_edit, impl_->options.edit_ttl};
   if (options.take) impl_->sweep_at(impl_->loop.clock().boot() + options.ttl);
-  auto ahead = impl_->queue.overlapping(key);
+  Line line{impl_->queue.overlapping(key), impl_->queue.size() == 0};
   co_return co_await impl_->change(who,
-                                   [listeners = impl_->sessions.listeners(), who, key, token, ahead, options](
+                                   [listeners = impl_->sessions.listeners(), who, key, token, line, options](
                                        Tx& tx, const Moment& at, News& news) -> Result<Done> {
                                      auto session = revive_session(tx, who, at, *listeners);
                                      if (!session) return fail(std::move(session.error()));
-                                     return edit_file(tx, *session, key, token, ahead, options, at, news);
+                                     return edit_file(tx, *session, key, token, line, options, at, news);
                                    });
 }
 
