@@ -4,6 +4,7 @@
 
 #include "members/member_table.h"
 #include "store/columns.h"
+#include "store/row_memory.h"
 
 namespace cru::coordination {
 namespace {
@@ -79,12 +80,19 @@ constexpr auto session_columns = columns<Session>(
     column("member", &Session::member), column<ByName<turn_from>>("turn", &Session::turn),
     column("tool", &Session::tool), column("turn_since", &Session::turn_since));
 
+struct IsEnded {
+  bool value = false;
+};
+
 /// Whoever has ended holds nothing more, whatever of it is still on its way.
 Result<> check_member(Reader& reader, const Who& who) {
   // Each call comes here, and nearly none of a member that has ended.
-  if (who.member.empty() ||
-      !reader.row("SELECT 1 FROM members WHERE id = ? AND ended_at IS NOT NULL", who.member))
-    return {};
+  auto ended = remembered(reader, "members", who.member, [&] {
+    bool any = !who.member.empty() &&
+               reader.row("SELECT 1 FROM members WHERE id = ? AND ended_at IS NOT NULL", who.member);
+    return std::optional(IsEnded{any});
+  });
+  if (!ended->value) return {};
   auto member = members::find_member(reader, who.member);
   if (!member) return {};
   return fail(Code::session_expired,
@@ -138,7 +146,10 @@ Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
 std::span<const Migration> session_migrations() { return session_schema; }
 
 std::optional<Session> find_session(Reader& reader, std::string_view session_id) {
-  return read_row<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">(reader, session_id);
+  return remembered(reader, "agent_sessions", session_id, [&] {
+    return read_row<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">(reader,
+                                                                                           session_id);
+  });
 }
 
 void put_session(Tx& tx, const Session& session) { replace_row<session_columns>(tx, session); }

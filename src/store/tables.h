@@ -22,6 +22,8 @@ class Tables {
     bits_ |= other.bits_;
     return *this;
   }
+  /// Whether they have one in common.
+  bool meets(const Tables& other) const { return (bits_ & other.bits_).any(); }
   bool has(size_t place) const { return bits_[place]; }
   bool operator==(const Tables&) const = default;
 

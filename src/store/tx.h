@@ -20,6 +20,7 @@
 namespace cru {
 
 struct NewEvent;
+class RowMemory;
 
 struct StoreFailure {
   Error error;
@@ -128,6 +129,8 @@ class Reader {
   virtual int64_t last_event() = 0;
   /// The tables that it has read so far; all of them where that is not known.
   virtual Tables tables() const { return Tables::all(); }
+  /// What may be read from memory; null where nothing is remembered. See store/row_memory.h.
+  virtual RowMemory* memory() { return nullptr; }
 
  protected:
   virtual std::vector<Row> query(std::string_view sql, Bounds args) = 0;

@@ -2,6 +2,7 @@
 // disks that fail to read, write and sync. Thousands of worlds in the time that a whole daemon needs for ten.
 #include "sim_disk.h"
 #include "sim_seeds.h"
+#include "store/row_memory.h"
 
 namespace cru::sim {
 namespace {
@@ -13,7 +14,11 @@ struct Adding final : Store::Job<Tx> {
   std::string filling;
   Adding(int64_t number, std::string text) : id(number), filling(std::move(text)) {}
   bool run(Tx& tx) override {
+    auto latest = [&] { return std::optional(tx.row("SELECT max(rowid) FROM rows")->integer(0)); };
+    auto is_remembered = [&] { EXPECT_EQ(remembered(tx, "rows", "latest", latest), latest()); };
+    is_remembered();
     tx.exec("INSERT INTO rows(id, filling) VALUES(?, ?)", id, filling);
+    is_remembered();
     tx.emit({"row.added", std::to_string(id), {}});
     return true;
   }

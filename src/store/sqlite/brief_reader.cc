@@ -30,9 +30,18 @@ bool BriefReader::run(Store::Job<Reader>& job) {
   ++in_turn_;
   OnlyCached cached;
   connection_->give_steps(max_steps);
-  if (!ReadAccess(*connection_).run(job)) return true;
+  ReadAccess access(*connection_);
+  bool is_open = std::exchange(has_snapshot_, true) || !access.begin();
+  if (is_open && !access.run_within(job)) return true;
+  has_snapshot_ = false;
   passed_over_[kind] = connection_->is_out_of_steps() ? when_long : when_not_cached;
   return false;
+}
+
+void BriefReader::end_snapshot() {
+  if (!std::exchange(has_snapshot_, false)) return;
+  connection_->give_steps(max_steps);
+  (void)ReadAccess(*connection_).end();
 }
 
 }  // namespace cru::sqlite

@@ -22,7 +22,13 @@ class BriefReader {
   /// run elsewhere. A kind of job that was not brief is not tried again for a while.
   bool run(Store::Job<Reader>& job);
   /// Between two turns of the loop at most `max_in_turn` are run, so that a chain of reads cannot hold it up.
-  void begin_turn() { in_turn_ = 0; }
+  void begin_turn() {
+    in_turn_ = 0;
+    end_snapshot();
+  }
+  /// The reads of a turn see the same, in one transaction, until this is called: before anybody is told of a
+  /// commit.
+  void end_snapshot();
 
   static constexpr int max_in_turn = 128;
 
@@ -32,6 +38,7 @@ class BriefReader {
   std::unique_ptr<Connection> connection_;
   const int64_t generation_;
   int in_turn_ = 0;
+  bool has_snapshot_ = false;
   std::unordered_map<std::type_index, int> passed_over_;  ///< how often each is still to be
 };
 

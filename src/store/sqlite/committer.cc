@@ -30,10 +30,12 @@ Error damaged_records(const std::exception& surprise) {
 
 class Committer::WriteTx final : public Tx {
  public:
-  WriteTx(Connection& connection, Time now) : connection_(connection), now_(now) {}
+  WriteTx(Connection& connection, RowMemory& memory, Time now)
+      : connection_(connection), memory_(memory), now_(now) {}
   void emit(NewEvent event) override { pending_.push_back(std::move(event)); }
   Time now() const override { return now_; }
   int64_t last_event() override { return read_bounds(*this).last; }
+  RowMemory* memory() override { return &memory_; }
 
   /// Runs one job without a savepoint. False if it has left something that must be undone.
   bool run_plainly(Store::Job<Tx>& job) {
@@ -64,6 +66,7 @@ class Committer::WriteTx final : public Tx {
     try {
       if (!keep) {
         pending_.resize(events_before);
+        memory_.forget();
         connection_.execute("ROLLBACK TO job");
       }
       connection_.execute("RELEASE job");
@@ -77,14 +80,25 @@ class Committer::WriteTx final : public Tx {
   std::vector<NewEvent> take_events() { return std::exchange(pending_, {}); }
 
  protected:
-  std::vector<Row> query(std::string_view sql, Bounds args) override { return connection_.query(sql, args); }
-  std::optional<Row> query_first(std::string_view sql, Bounds args) override {
-    return connection_.query_first(sql, args);
+  std::vector<Row> query(std::string_view sql, Bounds args) override {
+    auto rows = connection_.query(sql, args);
+    memory_.forget(connection_.just_written());
+    return rows;
   }
-  int64_t execute(std::string_view sql, Bounds args) override { return connection_.execute(sql, args); }
+  std::optional<Row> query_first(std::string_view sql, Bounds args) override {
+    auto row = connection_.query_first(sql, args);
+    memory_.forget(connection_.just_written());
+    return row;
+  }
+  int64_t execute(std::string_view sql, Bounds args) override {
+    auto changed = connection_.execute(sql, args);
+    memory_.forget(connection_.just_written());
+    return changed;
+  }
 
  private:
   Connection& connection_;
+  RowMemory& memory_;
   Time now_;
   std::vector<NewEvent> pending_;
 };
@@ -111,6 +125,7 @@ Result<std::unique_ptr<Committer>> Committer::open(OpenOptions options, std::spa
 /// read is then given up.
 Result<> Committer::make_ready() {
   if (is_ready_) return {};
+  memory_.forget();
   try {
     if (!connection_) {
       auto opened = Connection::open(options_);
@@ -198,6 +213,7 @@ Result<> Committer::write_again() {
     auto opened = Connection::open(options_);
     if (!opened) return fail(std::move(opened.error()));
     connection_ = *std::move(opened);
+    memory_.forget();
     ++generation_;
     log_warn("the database was removed while in use and was written again", {{"path", options_.path}});
     if (!has_trouble(removed_trouble))
@@ -221,13 +237,16 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     GroupOutcome outcome;
     (void)connection_->take_written();
     connection_->execute("BEGIN IMMEDIATE");
-    WriteTx tx(*connection_, now);
+    if (auto version = connection_->data_version(); std::exchange(data_version_, version) != version)
+      memory_.forget();
+    WriteTx tx(*connection_, memory_, now);
     // Most groups have nothing to undo, and savepoints cost an eighth of the time. Where one has, the whole
     // group is run again behind savepoints: closures may be run again.
     if (std::ranges::all_of(jobs, [&](auto& job) { return tx.run_plainly(*job); })) {
       outcome.errors.resize(jobs.size());
     } else {
       connection_->roll_back();
+      memory_.forget();
       connection_->execute("BEGIN IMMEDIATE");
       (void)tx.take_events();
       for (auto& job : jobs) outcome.errors.push_back(tx.run(*job));
@@ -271,11 +290,18 @@ void Committer::checkpoint() {
 }
 
 std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {
+  if (auto error = begin()) return error;
+  if (auto error = run_within(job)) return error;
+  return end();
+}
+
+std::optional<Error> ReadAccess::begin() { return execute("BEGIN"); }
+std::optional<Error> ReadAccess::end() { return execute("COMMIT"); }
+
+std::optional<Error> ReadAccess::run_within(Store::Job<Reader>& job) {
   try {
     (void)connection_.take_read();
-    connection_.execute("BEGIN");
     job.run(*this);
-    connection_.execute("COMMIT");
     return {};
   } catch (const StoreFailure& failure) {
     end_read();
@@ -283,6 +309,16 @@ std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {
   } catch (const std::exception& surprise) {
     end_read();
     return damaged_records(surprise);
+  }
+}
+
+std::optional<Error> ReadAccess::execute(std::string_view sql) {
+  try {
+    connection_.execute(sql);
+    return {};
+  } catch (const StoreFailure& failure) {
+    end_read();
+    return failure.error;
   }
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "store/event_table.h"
+#include "store/row_memory.h"
 #include "store/sqlite/connection.h"
 #include "store/store.h"
 
@@ -64,6 +65,8 @@ class Committer {
   OpenOptions options_;
   std::function<Result<>()> keep_folder_;
   std::unique_ptr<Connection> connection_;
+  RowMemory memory_;
+  int64_t data_version_ = 0;  ///< when `memory_` was last used
   EventWriter events_;
   EventBounds bounds_;
   bool is_ready_ = false;  ///< no transaction is open, and `events_` goes on where the database ends
@@ -82,6 +85,10 @@ class ReadAccess final : public Reader {
   Tables tables() const override { return connection_.read(); }
   /// Runs a job inside a read transaction.
   std::optional<Error> run(Store::Job<Reader>& job);
+  /// The same in parts, for several jobs that see the same. After an error no transaction is open.
+  std::optional<Error> begin();
+  std::optional<Error> run_within(Store::Job<Reader>& job);
+  std::optional<Error> end();
 
  protected:
   std::vector<Row> query(std::string_view sql, Bounds args) override { return connection_.query(sql, args); }
@@ -90,6 +97,7 @@ class ReadAccess final : public Reader {
   }
 
  private:
+  std::optional<Error> execute(std::string_view sql);
   void end_read();
   Connection& connection_;
 };

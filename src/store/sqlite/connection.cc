@@ -229,6 +229,7 @@ Connection::Prepared Connection::prepare(std::string_view sql, Bounds args) {
   auto& [text, statement] = find_statement(sql);
   read_ |= statement.reads;
   written_ |= statement.writes;
+  just_written_ = &statement.writes;
   auto* raw = statement.compiled.get();
   CRU_ASSERT(sqlite3_bind_parameter_count(raw) == static_cast<int>(args.size()));
   for (size_t i = 0; i < args.size(); ++i) {
@@ -313,6 +314,11 @@ void Connection::script(std::string_view sql) {
   roots_.clear();  // it may change the schema
   int code = sqlite3_exec(handle_, std::string(sql).c_str(), nullptr, nullptr, nullptr);
   if (code != SQLITE_OK) throw_failure(code);
+}
+
+int64_t Connection::data_version() {
+  auto row = query_first("PRAGMA data_version");
+  return row ? row->integer(0) : 0;
 }
 
 void Connection::roll_back() {

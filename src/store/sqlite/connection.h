@@ -46,6 +46,10 @@ class Connection {
   Tables take_read() { return std::exchange(read_, {}); }
   const Tables& read() const { return read_; }
   Tables take_written() { return std::exchange(written_, {}); }
+  /// Of these the ones that the last statement may have changed.
+  const Tables& just_written() const { return *just_written_; }
+  /// Changes whenever another connection, of any process, has committed.
+  int64_t data_version();
   /// From now on a statement fails rather than wait for a lock, or take more steps than were given.
   void be_brief();
   void give_steps(int64_t steps) { steps_left_ = steps; }
@@ -107,6 +111,7 @@ class Connection {
   bool is_brief_ = false;
   int64_t steps_left_ = 0;
   Tables read_, written_;
+  const Tables* just_written_ = &written_;
   int wal_pages_ = 0;
   void note_size();
   std::string file_, wal_file_;  ///< empty on a file system of its own

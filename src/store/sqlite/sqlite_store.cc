@@ -89,6 +89,7 @@ void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
     // What the callers write next goes together: woken by the first of them, the writer would take that one
     // alone and leave the others to a second sync.
     set_resuming(true);
+    if (brief_) brief_->end_snapshot();
     changes_.note(batch->outcome.changed);
     events_->announce(std::move(batch->outcome.events));
     for (size_t i = 0; i < batch->jobs.size(); ++i) {
