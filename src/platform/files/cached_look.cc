@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <linux/openat2.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -12,16 +11,22 @@
 
 namespace cru {
 
-CachedLook look_cached(const std::string& path) {
+namespace {
+
+Fd open_cached(const std::string& path, uint64_t flags) {
   open_how how{};
-  how.flags = O_PATH | O_CLOEXEC;
+  how.flags = flags | O_PATH | O_CLOEXEC;
   how.resolve = RESOLVE_CACHED | RESOLVE_NO_SYMLINKS;
-  Fd found(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
-  if (!found) return errno == ENOENT ? CachedLook::missing : CachedLook::unsure;
-  struct statx status{};
-  if (::statx(found.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &status) != 0)
-    return CachedLook::unsure;
-  return S_ISDIR(status.stx_mode) ? CachedLook::folder : CachedLook::other;
+  return Fd(static_cast<int>(::syscall(SYS_openat2, AT_FDCWD, path.c_str(), &how, sizeof how)));
+}
+
+}  // namespace
+
+CachedLook look_cached(const std::string& path) {
+  if (open_cached(path, O_DIRECTORY)) return CachedLook::folder;
+  if (errno == ENOENT) return CachedLook::missing;
+  // It is no folder, or something on the way to it is none.
+  return errno == ENOTDIR && open_cached(path, 0) ? CachedLook::other : CachedLook::unsure;
 }
 
 }  // namespace cru

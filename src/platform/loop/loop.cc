@@ -4,7 +4,7 @@ namespace cru {
 
 /// The outermost frame of a spawned task: owns itself, and is known to the loop until it ends.
 struct Loop::Root {
-  struct promise_type {
+  struct promise_type : InFrameMemory {
     Loop* loop;
     promise_type(Loop& owner, Task<void>&) : loop(&owner) {}
     Root get_return_object() {

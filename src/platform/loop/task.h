@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "platform/loop/frame_memory.h"
 
 namespace cru {
 
@@ -17,7 +18,7 @@ class Task;
 
 namespace detail {
 
-struct TaskPromiseBase {
+struct TaskPromiseBase : InFrameMemory {
   std::coroutine_handle<> continuation = std::noop_coroutine();
 
   struct FinalAwaiter {
