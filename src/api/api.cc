@@ -70,7 +70,10 @@ Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const
 }
 
 Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
-  if (auto allowed = co_await may_call(operation, call); !allowed) co_return fail(std::move(allowed.error()));
+  // Most callers need no gate, and then there is nothing to wait for.
+  if (auto access = check_access(operation, call); !access || *access != Access::open)
+    if (auto allowed = co_await may_call(operation, call); !allowed)
+      co_return fail(std::move(allowed.error()));
   bool is_open = operation.reads_only || operation.works_without_keeper;
   if (reading_only_ && !is_open) co_return fail(*reading_only_);
   auto checked = check_input(operation, std::move(input));
@@ -79,7 +82,7 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
   if (found == handlers_.end())
     co_return fail(Code::internal, fmt::format("{} has no handler", operation.name));
   const auto& bound = found->second;
-  if (before_) co_await before_(operation);
+  if (before_ && is_before_(operation.name)) co_await before_();
   if (operation.is_coordination) {
     auto reply = co_await coordinate(operation, bound, std::move(call), *checked);
     // To an agent a full disk is one way in which the database is gone; the message says which.
@@ -93,7 +96,7 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
 Task<Result<Reply>> Api::coordinate(const Operation& operation, const Bound& bound, Call call,
                                     const json::object& input) {
   if (identify_) {
-    auto identified = co_await identify_(operation, call, input);
+    auto identified = co_await identify_(operation, std::move(call), input);
     if (!identified) co_return fail(std::move(identified.error()));
     call = *std::move(identified);
   }

@@ -97,11 +97,14 @@ class Api {
   /// Asked before a coordination row is carried out: fills in the member that calls, and what the member is
   /// called. Errors are the caller's.
   using Identify =
-      std::function<Task<Result<Call>>(const Operation& operation, Call call, json::object input)>;
+      std::function<Task<Result<Call>>(const Operation& operation, Call call, const json::object& input)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
-  /// Awaited before a row is carried out, for whoever has to look at something first.
-  using Before = std::function<Task<void>(const Operation& operation)>;
-  void set_before(Before before) { before_ = std::move(before); }
+  /// Awaited before the rows that `is_for` names are carried out, for whoever has to look at something first.
+  using Before = std::function<Task<void>()>;
+  void set_before(Before before, bool (*is_for)(std::string_view operation)) {
+    before_ = std::move(before);
+    is_before_ = is_for;
+  }
   /// While this says why, only what reads is carried out; nothing lets everything through again.
   void set_reading_only(std::optional<Error> why) { reading_only_ = std::move(why); }
   /// Where the doors tell what they were asked.
@@ -136,6 +139,7 @@ class Api {
   Gate gate_;
   Identify identify_;
   Before before_;
+  bool (*is_before_)(std::string_view operation) = nullptr;
   std::optional<Error> reading_only_;
   telemetry::Telemetry telemetry_;
   std::unordered_map<std::string_view, Bound> handlers_;

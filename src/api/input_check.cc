@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <numeric>
+#include <unordered_map>
 
 #include "api/operation.h"
 #include "base/id.h"
@@ -186,6 +187,18 @@ Result<json::value> check_value(const Field& field, json::value value) {
   return fail(Code::internal, "a field of the operation table has no type");
 }
 
+/// The defaults of all rows, parsed once.
+const json::value& fallback_of(const Field& field) {
+  static const auto all = [] {
+    std::unordered_map<const Field*, json::value> fallbacks;
+    for (const auto& operation : operations())
+      for (const auto& each : operation.fields)
+        if (!each.fallback.empty()) fallbacks.emplace(&each, parse_json(each.fallback).value());
+    return fallbacks;
+  }();
+  return all.at(&field);
+}
+
 Result<> refuse_unknown(const Operation& operation, std::string_view key) {
   std::vector<std::string_view> names;
   for (const auto& field : operation.fields) names.push_back(field.name);
@@ -218,9 +231,7 @@ Result<json::object> check_input(const Operation& operation, json::object input)
     } else if (field.required) {
       return refuse(field, "is required");
     } else if (!field.fallback.empty()) {
-      auto fallback = parse_json(field.fallback);
-      CRU_ASSERT(fallback.has_value());
-      out[field.name] = std::move(*fallback);
+      out[field.name] = fallback_of(field);
     }
   }
   return out;

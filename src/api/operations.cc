@@ -1,4 +1,7 @@
 #include "api/operation.h"
+
+#include <unordered_map>
+
 #include "api/operations_coordination.h"
 #include "api/operations_crew.h"
 #include "api/operations_live.h"
@@ -443,9 +446,13 @@ std::span<const Operation> operations() {
 }
 
 const Operation* find_operation(std::string_view name) {
-  for (const auto& operation : operations())
-    if (operation.name == name) return &operation;
-  return nullptr;
+  static const auto by_name = [] {
+    std::unordered_map<std::string_view, const Operation*> rows;
+    for (const auto& operation : operations()) rows.emplace(operation.name, &operation);
+    return rows;
+  }();
+  auto found = by_name.find(name);
+  return found == by_name.end() ? nullptr : found->second;
 }
 
 }  // namespace cru::api

@@ -337,12 +337,10 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, runs_, auto_mode_, operation, std::move(run_id));
   });
-  api_.set_identify([this](const api::Operation& operation, api::Call call, json::object input) {
-    return identify_member(members_, operation, std::move(call), std::move(input));
+  api_.set_identify([this](const api::Operation& operation, api::Call call, const json::object& input) {
+    return identify_member(members_, operation, std::move(call), input);
   });
-  api_.set_before([this](const api::Operation& operation) -> Task<void> {
-    if (uses_config(operation.name)) co_await refresh_config();
-  });
+  api_.set_before([this] { return refresh_config(); }, uses_config);
   inbox_.set_check([](Tx& tx, const inbox::Question& answered) {
     return decide_by_answer(tx, answered, crew::note_outcome);
   });

@@ -64,7 +64,7 @@ Evidence evidence_of(const api::Call& call) {
 }
 
 Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
-                                        api::Call call, json::object input) {
+                                        api::Call call, const json::object& input) {
   auto evidence = evidence_of(call);
   if (!evidence.agent_id.empty())
     if (auto valid = coordination::check_agent_id(evidence.agent_id); !valid)

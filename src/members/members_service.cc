@@ -20,9 +20,14 @@ std::string key_of(const Evidence& evidence) {
   // Whose process it is counts for a connection only: hooks and commands come from a new one each time.
   bool has_own = evidence.process && !evidence.connection.empty();
   auto process = has_own ? key_of(*evidence.process) : std::string();
-  return fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}", evidence.run, evidence.run_member, host, process,
-                     evidence.connection, evidence.session, evidence.agent_id, evidence.agent_type,
-                     evidence.is_person);
+  std::string key(evidence.is_person ? "1" : "0");
+  key.reserve(256);  // each call makes one
+  for (std::string_view part :
+       {std::string_view(evidence.run), std::string_view(evidence.run_member), std::string_view(host),
+        std::string_view(process), std::string_view(evidence.connection), std::string_view(evidence.session),
+        std::string_view(evidence.agent_id), std::string_view(evidence.agent_type)})
+    key.append(1, '\n').append(part);
+  return key;
 }
 
 }  // namespace

@@ -7,6 +7,8 @@
 namespace cru::api {
 
 Result<coordination::Who> who_of(std::string_view operation, const Call& call, const json::object& input) {
+  const auto* row = find_operation(operation);
+  bool only_reads = row && row->reads_only;
   coordination::Who who;
   // A process of some run that hides which one is nobody's: least of all the outside's.
   who.owner = call.caller == run && call.run_id.empty() ? std::string(unknown_run) : call.run_id;
@@ -16,8 +18,7 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
   who.closes = call.closes_session;
   if (who.agent_type == "person" && call.caller != person) who.agent_type = "agent";
   if (who.agent_id.empty() && call.session_id.empty() && call.run_id.empty() && call.caller != person) {
-    const auto* row = find_operation(operation);
-    if (row && row->reads_only) return coordination::nobody(call.cwd);
+    if (only_reads) return coordination::nobody(call.cwd);
     return fail(Code::invalid_argument, "invalid_agent_id: the request contains no agent id", "Cru-Agent-Id",
                 "send the headers Cru-Agent-Id and Cru-Session-Id");
   }
@@ -39,7 +40,7 @@ Result<coordination::Who> who_of(std::string_view operation, const Call& call, c
     if (!word.empty() && who.capabilities.size() < 64) who.capabilities.emplace_back(word);
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  if (!call.request_id.empty()) {
+  if (!call.request_id.empty() && !only_reads) {
     // A request belongs to its session: nobody gets another's stored reply.
     who.once.key = fmt::format("{}:{}:{}:{}", operation, who.owner, who.session_id, call.request_id);
     who.once.input_hash = fnv1a_hex(to_text(input));

@@ -71,7 +71,7 @@ Server::Answer::~Answer() {
 
 /// The outermost frame of a request at work: known to the server until it ends, or is ended.
 struct Server::PendingCall {
-  struct promise_type {
+  struct promise_type : InFrameMemory {
     Server& server;
     const std::string& id;  ///< the frame's own copy
     promise_type(Server& s, std::string& i, Sink& sink, bool waits, Task<void>&) : server(s), id(i) {
@@ -134,7 +134,7 @@ void Server::forget(Sink& sink) {
   for (const auto& id : ids) cancel(id);
 }
 
-bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
+bool Server::receive(std::string_view text, Terms terms, Sink& sink) {
   auto refuse = [&](int code, std::string why) {
     sink.respond(error_text("null", {code, std::move(why)}));
     return true;
@@ -144,7 +144,7 @@ bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
   auto value = parse_json(text);
   if (!value) return refuse(parse_error, value.error().message);
   auto* list = value->if_array();
-  if (!list) return receive_one(std::move(*value), terms, sink, nullptr);
+  if (!list) return receive_one(std::move(*value), std::move(terms), sink, nullptr);
   if (version_.value_or(terms.version.value_or(newest_with_handshake)) != Version::v2025_03_26)
     return refuse(invalid_request, "batches are supported only in protocol version 2025-03-26");
   if (list->empty() || list->size() > max_waiting)
@@ -156,13 +156,13 @@ bool Server::receive(std::string_view text, const Terms& terms, Sink& sink) {
     auto own = terms;
     if (!own.call.request_id.empty()) own.call.request_id += fmt::format(".{}", index);
     ++index;
-    asks = receive_one(std::move(entry), own, sink, batch) || asks;
+    asks = receive_one(std::move(entry), std::move(own), sink, batch) || asks;
   }
   if (asks) batch->close_one();
   return asks;
 }
 
-bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch) {
+bool Server::receive_one(json::value&& value, Terms terms, Sink& sink, std::shared_ptr<Batch> batch) {
   json::value id = nullptr;
   auto message = read_message(std::move(value), id);
   if (message && !message->has_id) {
@@ -183,7 +183,7 @@ bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, st
     answer.error({invalid_request, "a request with this id is still in flight"});
     return true;
   }
-  auto request = read_terms(std::move(*message), terms);
+  auto request = read_terms(std::move(*message), std::move(terms));
   if (!request)
     answer.error(request.error());
   else
@@ -192,10 +192,10 @@ bool Server::receive_one(json::value&& value, const Terms& terms, Sink& sink, st
 }
 
 /// Which version a request speaks, and what else stands beside its parameters.
-std::expected<Server::Request, RpcError> Server::read_terms(Message message, const Terms& terms) {
+std::expected<Server::Request, RpcError> Server::read_terms(Message message, Terms terms) {
   Request request{.message = std::move(message),
                   .version = version_.value_or(terms.version.value_or(newest_with_handshake)),
-                  .call = terms.call,
+                  .call = std::move(terms.call),
                   .shows_forms = shows_forms_};
   request.call.client = client_;
   const auto* meta = object_at(request.message.params, "_meta");

@@ -88,7 +88,7 @@ class Server {
 
   /// Takes one message, or a batch where the version has them. True if it calls for an answer, which `sink`
   /// gets sooner or later, perhaps before this returns. The sink must live until then, or be forgotten.
-  bool receive(std::string_view text, const Terms& terms, Sink& sink);
+  bool receive(std::string_view text, Terms terms, Sink& sink);
   /// Ends what is in flight for this sink.
   void forget(Sink& sink);
 
@@ -165,8 +165,8 @@ class Server {
   class Asking;
   using RpcResult = std::expected<std::string, RpcError>;  ///< the result's JSON text
 
-  bool receive_one(json::value&& value, const Terms& terms, Sink& sink, std::shared_ptr<Batch> batch);
-  std::expected<Request, RpcError> read_terms(Message message, const Terms& terms);
+  bool receive_one(json::value&& value, Terms terms, Sink& sink, std::shared_ptr<Batch> batch);
+  std::expected<Request, RpcError> read_terms(Message message, Terms terms);
   void dispatch(Request request, Answer answer);
   void observe(Request& request, Answer& answer);
   void take_notification(const Message& message);

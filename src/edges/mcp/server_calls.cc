@@ -117,10 +117,10 @@ void Server::call_tool(Request request, Answer answer) {
 }
 
 Task<void> Server::run_tool(ToolCall call, Answer answer) {
-  const auto& [operation, input, request, wait] = call;
+  auto& [operation, input, request, wait] = call;
   Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
   SignsOfLife signs(loop_, backend_, request.call, wait);
-  auto reply = co_await backend_.call(operation, request.call, input);
+  auto reply = co_await backend_.call(operation, std::move(request.call), std::move(input));
   answer.result(tell_tool(operation, reply, request, answer));
 }
 

@@ -66,9 +66,11 @@ class Ticker {
 class SignsOfLife {
  public:
   SignsOfLife(Loop& loop, Backend& backend, const api::Call& call, Wait wait)
-      : loop_(loop), backend_(backend), call_(call) {
+      : loop_(loop), backend_(backend) {
+    if (std::chrono::seconds(wait.seconds) <= between) return;
+    call_ = call;
     call_.request_id.clear();
-    if (std::chrono::seconds(wait.seconds) > between) arm();
+    arm();
   }
   SignsOfLife(const SignsOfLife&) = delete;
   ~SignsOfLife() {
