@@ -5,7 +5,7 @@ import os from "node:os";
 import { join } from "node:path";
 import { closeAll, cru_bin, quick, repository, sleep } from "./harness.mjs";
 
-const all = ["output", "events", "memory", "take_back", "idle", "verbs", "http", "mcp", "work", "live", "live_clients", "auto", "jail", "traces", "growth"];
+const all = ["output", "events", "readers", "memory", "take_back", "idle", "verbs", "http", "mcp", "work", "live", "live_clients", "auto", "jail", "traces", "growth"];
 
 function number(value) {
   if (value === null) return "";

@@ -185,8 +185,8 @@ Task<Result<>> Runs::adopt(KeptRun kept) {
     begun.run.member = member->id;
     auto running = step(begun.run, Spawned{process}, tx.now());
     put(tx, running->run);
-    for (const auto& events : {begun.events, running->events})
-      for (const auto& event : events) tx.emit({event.type, run.task_id, event.data});
+    emit_all(tx, run.task_id, std::move(begun.events));
+    emit_all(tx, run.task_id, std::move(running->events));
     return true;
   });
   if (!adopted) co_return fail(std::move(adopted.error()));

@@ -6,6 +6,8 @@
 #include <array>
 #include <utility>
 
+#include "base/json_text.h"
+
 namespace cru::runs {
 namespace {
 
@@ -81,10 +83,14 @@ Step on(Run run, const KillRequested& request, Time) {
 
 Step on(Run run, const Grew& grew, Time) {
   if (grew.last_seq <= run.last_seq) return unchanged(std::move(run));
-  json::object data{{"task_id", run.task_id}, {"from", run.last_seq + 1}, {"to", grew.last_seq}};
+  // Up to ten times a second a run: written as text at once.
+  ObjectText data(64 + run.task_id.size());
+  data.text("task_id", run.task_id);
+  data.number("from", run.last_seq + 1);
+  data.number("to", grew.last_seq);
   run.last_seq = grew.last_seq;
   run.scanned_seq = std::max(run.scanned_seq, grew.scanned_seq);
-  return {std::move(run), {{"agent.output", std::move(data)}}, {}};
+  return {std::move(run), {{"agent.output", {}, data.take()}}, {}};
 }
 
 Step on(Run run, const Ended& ended, Time now) {

@@ -109,6 +109,7 @@ using Effect = std::variant<KillTree, Forget>;
 struct RunEvent {
   std::string type;
   json::object data;
+  std::string text = {};  ///< JSON text that stands for `data`, unless it is empty
 };
 
 struct Step {

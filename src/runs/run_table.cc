@@ -144,6 +144,15 @@ std::vector<Run> list(Reader& reader, const ListQuery& query) {
 
 void put(Tx& tx, const Run& run) { replace_row<run_columns>(tx, run); }
 
+void put_growth(Tx& tx, const Run& run) {
+  update_row<run_columns, "task_id", "last_seq", "scanned_seq">(tx, run);
+}
+
+void emit_all(Tx& tx, const std::string& task_id, std::vector<RunEvent> events) {
+  for (auto& event : events)
+    tx.emit({std::move(event.type), task_id, std::move(event.data), std::move(event.text)});
+}
+
 void remove(Tx& tx, std::string_view task_id) { tx.exec("DELETE FROM runs WHERE task_id = ?", task_id); }
 
 std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit) {

@@ -24,6 +24,10 @@ struct ListQuery {
 /// Newest first.
 std::vector<Run> list(Reader& reader, const ListQuery& query);
 void put(Tx& tx, const Run& run);
+/// Of a run that is there, only how far its output is told and searched: what a tick of output changes.
+void put_growth(Tx& tx, const Run& run);
+/// Writes the events of a step of this run.
+void emit_all(Tx& tx, const std::string& task_id, std::vector<RunEvent> events);
 void remove(Tx& tx, std::string_view task_id);
 /// Ended before `cutoff`, oldest first.
 std::vector<Run> list_ended_before(Reader& reader, Time cutoff, int64_t limit);

@@ -83,6 +83,30 @@ TEST_F(RunTable, TellsNothingFromZero) {
   EXPECT_FALSE(*read([](Reader& reader) -> Result<bool> { return exists(reader, "NEW"); }));
 }
 
+TEST_F(RunTable, AGrowthChangesWhatIsToldAndSearchedAndNothingElse) {
+  auto run = a_run("a", Status::running, noon);
+  add(run);
+  auto row = [this](std::string_view sql) {
+    return *read([sql](Reader& reader) -> Result<int64_t> { return reader.row(sql)->integer(0); });
+  };
+  constexpr std::string_view its_row = "SELECT rowid FROM runs WHERE task_id = 'a'";
+  add(a_run("b", Status::running, noon));
+  auto before = row(its_row);
+  run.last_seq = 9;
+  run.scanned_seq = 8;
+  run.status = Status::failed;  // what a step never changes with it
+  ASSERT_TRUE(write([run](Tx& tx) -> Result<int64_t> {
+    put_growth(tx, run);
+    return 0;
+  }));
+  auto found = *read([](Reader& reader) -> Result<runs::Run> { return *find(reader, "a"); });
+  EXPECT_EQ(found.last_seq, 9);
+  EXPECT_EQ(found.scanned_seq, 8);
+  EXPECT_EQ(found.status, Status::running);
+  EXPECT_EQ(row(its_row), before) << "a row in a new place would be new in every index";
+  EXPECT_EQ(row("SELECT last_seq FROM runs WHERE task_id = 'b'"), 0);
+}
+
 TEST_F(RunTable, HasOneRecordATaskId) {
   add(a_run("x", Status::failed, noon, noon));
   add(a_run("x", Status::starting, noon + 1s));

@@ -121,7 +121,7 @@ TEST(Step, AStartedRunHasItsProcessAndTime) {
 
 TEST(Step, OutputEventsCoverEveryLineOnce) {
   auto next = step(a_run(Status::running), grown(15), noon);
-  EXPECT_EQ(to_text(next->events.at(0).data), R"({"task_id":"build","from":11,"to":15})");
+  EXPECT_EQ(next->events.at(0).text, R"({"task_id":"build","from":11,"to":15})");
   EXPECT_EQ(next->run.last_seq, 15);
   EXPECT_TRUE(step(next->run, grown(14), noon)->events.empty()) << "it never goes back";
   EXPECT_EQ(step(next->run, grown(14), noon)->run.last_seq, 15);

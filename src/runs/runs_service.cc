@@ -64,8 +64,8 @@ Result<Applied> apply_input(Tx& tx, const std::string& task_id, const std::strin
   auto next = step(*std::move(run), input, tx.now());
   if (!next) return fail(std::move(next.error()));
   std::vector<inbox::Question> too_many;
-  put(tx, next->run);
-  for (auto& event : next->events) tx.emit({event.type, task_id, event.data});
+  std::holds_alternative<Grew>(input) ? put_growth(tx, next->run) : put(tx, next->run);
+  emit_all(tx, task_id, std::exchange(next->events, {}));
   for (auto question : asked) {
     question.asked_at = tx.now();
     question.member = next->run.member;

@@ -192,7 +192,7 @@ Task<Result<Run>> Runs::record_start(StartRequest request, Launch launch) {
     auto begun = begin(std::move(fresh), tx.now());
     put(tx, begun.run);
     note_started(tx, once, begun.run);
-    for (auto& event : begun.events) tx.emit({event.type, run.task_id, event.data});
+    emit_all(tx, run.task_id, std::move(begun.events));
     return begun.run;
   });
 }

@@ -14,24 +14,11 @@ constexpr size_t max_recent_bytes = 1 << 20;
 constexpr size_t max_page_bytes = 1 << 20;
 }  // namespace
 
-std::string to_json_text(const Event& event) {
-  return fmt::format(R"({{"id":{},"type":{},"entity_id":{},"timestamp":"{}","data":{}}})", event.seq,
-                     json::serialize(json::string(event.type)),
-                     event.entity.empty() ? "null" : json::serialize(json::string(event.entity)),
-                     to_rfc3339(event.at), event.data);
-}
-
-bool EventFilter::matches(const Event& event) const {
-  if (!entity.empty() && event.entity != entity) return false;
-  if (types.empty()) return true;
-  return std::ranges::any_of(types, [&](const std::string& type) {
-    if (type.ends_with(".*"))
-      return event.type.starts_with(std::string_view(type).substr(0, type.size() - 1));
-    return event.type == type;
-  });
-}
-
-EventLog::EventLog(Loop& loop, Store& store) : loop_(loop), store_(store), grown_(loop) {}
+EventLog::EventLog(Loop& loop, Store& store)
+    : loop_(loop),
+      store_(store),
+      grown_(loop),
+      texts_(loop, [this](Event& event) { return expand(event); }) {}
 
 void EventLog::set_bounds(int64_t floor, int64_t last) {
   floor_ = floor;
@@ -48,6 +35,7 @@ void EventLog::announce(std::vector<Event> events) {
   }
   while (recent_.size() > max_recent || recent_bytes_ > max_recent_bytes) {
     recent_bytes_ -= recent_.front().data.size();
+    texts_.forget(recent_.front().seq);
     recent_.pop_front();
   }
   grown_.notify();
@@ -60,28 +48,53 @@ Error EventLog::cursor_gone() const {
   return error;
 }
 
-Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t limit) {
-  bool needs_all = filter.entity.empty();
-  if (after < floor_ && needs_all) co_return fail(cursor_gone());
-  EventPage page{{}, after, false};
-  if (after >= last_) co_return page;
-  if (!recent_.empty() && recent_.front().seq <= after + 1) {
-    auto at = recent_.begin() + (after + 1 - recent_.front().seq);
-    for (; at != recent_.end() && page.events.size() < limit; ++at) {
-      page.scanned = at->seq;
-      if (filter.matches(*at)) page.events.push_back(*at);
-    }
-  } else {
-    auto read = co_await store_.read([after, filter, limit, needs_all](Reader& reader) -> Result<EventPage> {
-      // The floor may have been raised since we looked: a page from below it would have a hole.
-      if (needs_all && after < read_bounds(reader).floor) return fail(Code::cursor_gone, "");
-      return read_events(reader, after, filter, limit);
-    });
-    if (!read && read.error().code == Code::cursor_gone) co_return fail(cursor_gone());
-    if (!read) co_return fail(std::move(read.error()));
-    page = std::move(*read);
+Result<> EventLog::check_cursor(int64_t after, const EventFilter& filter) const {
+  if (after < floor_ && filter.entity.empty()) return fail(cursor_gone());
+  return {};
+}
+
+/// Whether all that is after it is in memory.
+bool EventLog::is_recent(int64_t after) const {
+  return after >= last_ || (!recent_.empty() && recent_.front().seq <= after + 1);
+}
+
+/// Gives up to `limit` recent events that pass to `take`. Returns up to where it has looked.
+template <class Take>
+int64_t EventLog::look_at_recent(int64_t after, const EventFilter& filter, size_t limit, Take take) const {
+  if (after >= last_) return after;
+  auto at = recent_.begin() + (after + 1 - recent_.front().seq);
+  for (; at != recent_.end() && limit > 0; ++at) {
+    after = at->seq;
+    if (!filter.matches(*at)) continue;
+    take(*at);
+    --limit;
   }
-  // Expanded events can be large: what goes over the budget is left for the next page.
+  return after;
+}
+
+Task<Result<EventPage>> EventLog::read_stored(int64_t after, EventFilter filter, size_t limit) {
+  auto page = co_await store_.read([after, filter, limit](Reader& reader) -> Result<EventPage> {
+    // The floor may have been raised since we looked: a page from below it would have a hole.
+    if (filter.entity.empty() && after < read_bounds(reader).floor) return fail(Code::cursor_gone, "");
+    return read_events(reader, after, filter, limit);
+  });
+  if (!page && page.error().code == Code::cursor_gone) co_return fail(cursor_gone());
+  co_return page;
+}
+
+// Expanded events can be large: what goes over the budget is left for the next page.
+
+Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t limit) {
+  if (auto good = check_cursor(after, filter); !good) co_return fail(good.error());
+  EventPage page;
+  if (is_recent(after)) {
+    page.scanned =
+        look_at_recent(after, filter, limit, [&](const Event& event) { page.events.push_back(event); });
+  } else {
+    auto stored = co_await read_stored(after, filter, limit);
+    if (!stored) co_return fail(std::move(stored.error()));
+    page = std::move(*stored);
+  }
   size_t bytes = 0;
   for (size_t i = 0; i < page.events.size(); ++i) {
     if (bytes > max_page_bytes) {
@@ -91,6 +104,42 @@ Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t
     }
     co_await expand(page.events[i]);
     bytes += page.events[i].data.size();
+  }
+  page.more = page.scanned < last_;
+  co_return page;
+}
+
+Task<Result<EventTextPage>> EventLog::read_texts(int64_t after, EventFilter filter, size_t limit) {
+  if (auto good = check_cursor(after, filter); !good) co_return fail(good.error());
+  EventTextPage page;
+  std::vector<EventTexts::EntryPtr> entries;
+  std::vector<Event> stored;
+  if (is_recent(after)) {
+    page.scanned = look_at_recent(after, filter, limit,
+                                  [&](const Event& event) { entries.push_back(texts_.find(event)); });
+  } else {
+    auto read = co_await read_stored(after, filter, limit);
+    if (!read) co_return fail(std::move(read.error()));
+    page.scanned = read->scanned;
+    stored = std::move(read->events);
+  }
+  auto count = entries.size() + stored.size();  // one of them is empty
+  page.events.reserve(count);
+  size_t bytes = 0;
+  for (size_t i = 0; i < count; ++i) {
+    if (bytes > max_page_bytes) {
+      page.scanned = page.events.back()->seq;
+      break;
+    }
+    if (!stored.empty()) {
+      co_await expand(stored[i]);
+      page.events.push_back(std::make_shared<const EventText>(stored[i]));
+    } else if (entries[i]->text) {
+      page.events.push_back(entries[i]->text);
+    } else {
+      page.events.push_back(co_await texts_.make(entries[i]));
+    }
+    bytes += page.events.back()->data().size();
   }
   page.more = page.scanned < last_;
   co_return page;

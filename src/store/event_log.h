@@ -5,46 +5,25 @@
 /// store, so nothing is dropped and no queue grows.
 #include <deque>
 #include <functional>
-#include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "base/json.h"
-#include "base/time.h"
 #include "platform/loop/loop.h"
+#include "store/event.h"
+#include "store/event_texts.h"
 
 namespace cru {
-
-/// A fact to be written in the transaction of the change it tells of.
-struct NewEvent {
-  std::string type;    ///< "agent.started"
-  std::string entity;  ///< the task id it is about, or empty
-  json::object data;
-  std::string text = {};  ///< JSON text of an object that stands for `data`, unless it is empty
-};
-
-struct Event {
-  int64_t seq = 0;
-  std::string type;
-  std::string entity;
-  Time at;
-  std::string data;  ///< JSON text of an object
-};
-
-/// The wire form: {"id","type","entity_id","timestamp","data"}.
-std::string to_json_text(const Event& event);
-
-struct EventFilter {
-  std::string entity;              ///< empty: all
-  std::vector<std::string> types;  ///< empty: all; a trailing `.*` matches a family
-  bool matches(const Event& event) const;
-};
 
 struct EventPage {
   std::vector<Event> events;  ///< expanded (output events carry their lines), in order
   int64_t scanned = 0;        ///< everything up to here was looked at: the cursor for the next page
   bool more = false;          ///< there is more to read now
+};
+/// The same as text, for those who pass it on.
+struct EventTextPage {
+  std::vector<EventTextPtr> events;
+  int64_t scanned = 0;
+  bool more = false;
 };
 
 class Store;
@@ -62,6 +41,9 @@ class EventLog {
   /// Errors: cursor_gone with details {floor,last} when `after` is below the floor and the
   /// filter names no entity; database_unavailable.
   Task<Result<EventPage>> read(int64_t after, EventFilter filter, size_t limit);
+  /// The same as text. What is new is expanded and made text once for all who read it at about the same time;
+  /// what a reader that lags gets from the store is made for it alone.
+  Task<Result<EventTextPage>> read_texts(int64_t after, EventFilter filter, size_t limit);
   /// The cursor just before the first event at or after `at`, of `entity` if it is not empty.
   Task<Result<int64_t>> cursor_at(Time at, std::string entity = {});
   /// Waits until there is an event after `after`, or `limit` has passed. True if there is one.
@@ -78,6 +60,11 @@ class EventLog {
 
  private:
   Task<void> expand(Event& event);
+  Result<> check_cursor(int64_t after, const EventFilter& filter) const;
+  bool is_recent(int64_t after) const;
+  template <class Take>
+  int64_t look_at_recent(int64_t after, const EventFilter& filter, size_t limit, Take take) const;
+  Task<Result<EventPage>> read_stored(int64_t after, EventFilter filter, size_t limit);
   Error cursor_gone() const;
   Loop& loop_;
   Store& store_;
@@ -86,6 +73,7 @@ class EventLog {
   int64_t floor_ = 0;
   std::deque<Event> recent_;  ///< the newest events, bounded in number and bytes
   size_t recent_bytes_ = 0;
+  EventTexts texts_;  ///< of recent events
   std::vector<std::pair<std::string, Expander>> expanders_;
 };
 

@@ -257,6 +257,79 @@ TEST_F(EventLogTest, WaitingEndsWithTheNextEventOrItsLimit) {
   EXPECT_TRUE(woken.get());
 }
 
+TEST_F(EventLogTest, AsTextEventsAreTheSameWhetherMemoryHoldsThemOrTheStore) {
+  thread->on_loop([&] {
+    store->events().set_expander("agent.output",
+                                 [](Event) -> Task<std::string> { co_return "{\"lines\":\r[]}"; });
+  });
+  emit({{"agent.output", "a", {}}, {"agent.started", "b\"", {{"pid", 1}}}, {"trust.changed", "", {}}});
+  auto texts = [&](int64_t after, EventFilter filter, size_t limit) {
+    return *thread->await([&] { return store->events().read_texts(after, filter, limit); });
+  };
+  for (auto* where : {"memory", "store"}) {
+    if (where == std::string_view("store")) {
+      emit_many("noise", 5000, "noise");
+      EXPECT_EQ(texts(5003, {}, 10).scanned, 5003);
+    }
+    auto all = texts(0, {}, 3);
+    ASSERT_EQ(all.events.size(), 3u) << where;
+    auto events = page(0, {}, 3)->events;
+    for (size_t i = 0; i < 3; ++i) {
+      const auto& text = *all.events[i];
+      EXPECT_EQ(text.json, to_json_text(events[i]));
+      EXPECT_EQ(text.seq, events[i].seq);
+      EXPECT_EQ(text.type, events[i].type);
+      EXPECT_EQ(text.data(), events[i].data);
+      EXPECT_EQ(text.is_one_line, i != 0) << "a line break needs no quotation marks around it";
+    }
+    EXPECT_NE(all.events[2]->json.find(R"("entity_id":null)"), std::string::npos);
+    EXPECT_EQ(all.scanned, 3);
+    auto few = texts(0, {.entity = {}, .types = {"agent.*"}}, 1);
+    ASSERT_EQ(few.events.size(), 1u);
+    EXPECT_EQ(few.scanned, 1);
+    EXPECT_TRUE(few.more);
+  }
+  delete_up_to(2);
+  auto gone = thread->await([&] { return store->events().read_texts(1, {}, 10); });
+  ASSERT_FALSE(gone);
+  EXPECT_EQ(gone.error().code, Code::cursor_gone);
+}
+
+TEST_F(EventLogTest, ReadersOfNewEventsShareTheirTextsAndOneWhoLagsHasItsOwn) {
+  int expanded = 0;
+  thread->on_loop([&] {
+    store->events().set_expander("agent.output", [&expanded](Event event) -> Task<std::string> {
+      ++expanded;
+      co_return std::move(event.data);
+    });
+  });
+  emit_many("a", 3);
+  auto texts = [&](int64_t after) {
+    return thread->await([&] { return store->events().read_texts(after, {}, 10); })->events;
+  };
+  auto one = texts(0), other = texts(1);
+  EXPECT_EQ(expanded, 3);
+  EXPECT_EQ(one[1], other[0]);
+  emit_many("a", 5000);
+  EXPECT_NE(texts(0)[0], texts(0)[0]);
+}
+
+TEST_F(EventLogTest, APageOfTextsEndsWhereItIsLargeAndGoesOnThere) {
+  thread->on_loop([&] {
+    store->events().set_expander(
+        "agent.output", [](Event) -> Task<std::string> { co_return '"' + std::string(600'000, 'x') + '"'; });
+  });
+  emit_many("a", 5);
+  Seqs ends;
+  for (int64_t after = 0; after < 5;) {
+    auto page = *thread->await([&] { return store->events().read_texts(after, {}, 10); });
+    EXPECT_EQ(page.events.back()->seq, page.scanned);
+    EXPECT_EQ(page.more, page.scanned < 5);
+    ends.push_back(after = page.scanned);
+  }
+  EXPECT_EQ(ends, (Seqs{2, 4, 5}));
+}
+
 TEST_F(EventLogTest, ExpandsEventsOfItsTypeOnly) {
   thread->on_loop([&] {
     store->events().set_expander("agent.output", [](Event event) -> Task<std::string> {

@@ -13,20 +13,21 @@ constexpr size_t flush_size = 64u << 10;
 constexpr size_t max_json = 8u << 20;
 
 /// JSON text has line breaks only between tokens; a frame must have none.
-void append_line(std::string& out, std::string_view text) {
+void append_line(std::string& out, std::string_view text, bool is_one_line) {
   auto at = out.size();
   out += text;
-  if (text.find_first_of("\r\n") == std::string_view::npos) return;
+  if (is_one_line) return;
   std::replace_if(
       out.begin() + static_cast<std::ptrdiff_t>(at), out.end(), [](char c) { return c == '\r' || c == '\n'; },
       ' ');
 }
 
-void append_frame(std::string& out, std::string_view type, std::optional<int64_t> id, std::string_view data) {
+void append_frame(std::string& out, std::string_view type, std::optional<int64_t> id, std::string_view data,
+                  bool is_one_line = false) {
   fmt::format_to(std::back_inserter(out), "event: {}\n", type);
   if (id) fmt::format_to(std::back_inserter(out), "id: {}\n", *id);
   out += "data: ";
-  append_line(out, data);
+  append_line(out, data, is_one_line);
   out += "\n\n";
 }
 
@@ -77,7 +78,7 @@ class EventStream {
  private:
   /// One page, or one wait. False when the stream ends.
   Task<bool> step() {
-    auto page = co_await sources_.log.read(cursor_, request_.filter, page_size);
+    auto page = co_await sources_.log.read_texts(cursor_, request_.filter, page_size);
     if (!page) {
       if (page.error().code != Code::cursor_gone) co_return false;
       add_truncated();
@@ -86,8 +87,8 @@ class EventStream {
       co_return co_await flush();
     }
     for (const auto& event : page->events) {
-      if (!request_.shows(event)) continue;
-      append_frame(out_, event.type, event.seq, to_json_text(event));
+      if (!request_.shows(*event)) continue;
+      append_frame(out_, event->type, event->seq, event->json, event->is_one_line);
       if (out_.size() < flush_size) continue;
       bool open = co_await flush();
       if (!open) co_return false;
@@ -226,12 +227,12 @@ Task<Result<http::Response>> list_events(EventLog& log, EventRequest request) {
   size_t count = 0;
   bool more = true;
   while (more && count < request.limit && body.size() < max_json) {
-    auto page = co_await log.read(cursor, request.filter, std::min(page_size, request.limit - count));
+    auto page = co_await log.read_texts(cursor, request.filter, std::min(page_size, request.limit - count));
     if (!page) co_return fail(page.error());
     for (const auto& event : page->events) {
-      if (!request.shows(event)) continue;
+      if (!request.shows(*event)) continue;
       if (count++ > 0) body += ",\n";
-      body += to_json_text(event);
+      body += event->json;
     }
     cursor = page->scanned;
     more = page->more;

@@ -16,7 +16,7 @@ struct EventRequest {
   std::optional<int64_t> after;  ///< the cursor, if one was given
   size_t limit = 1000;           ///< of a JSON reply
   Listener listener = {};        ///< what is not its to hear is left out
-  bool shows(const Event& event) const { return listener.hears(event.type, event.data); }
+  bool shows(const EventText& event) const { return listener.hears(event.type, event.data()); }
 };
 
 /// Makes it of the checked input and Last-Event-ID, which wins over `since`.
