@@ -37,6 +37,15 @@ class Committer::WriteTx final : public Tx {
   int64_t last_event() override { return read_bounds(*this).last; }
   RowMemory* memory() override { return &memory_; }
 
+  /// Runs all jobs without savepoints. False if one has left something that must be undone.
+  bool run_plainly(std::vector<WriteJob>& jobs, const Gather& gather) {
+    size_t next = 0;
+    do {
+      for (; next < jobs.size(); ++next)
+        if (!run_plainly(*jobs[next])) return false;
+    } while (gather && gather(jobs));
+    return true;
+  }
   /// Runs one job without a savepoint. False if it has left something that must be undone.
   bool run_plainly(Store::Job<Tx>& job) {
     auto events_before = pending_.size();
@@ -227,7 +236,7 @@ Result<> Committer::write_again() {
   }
 }
 
-GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
+GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now, const Gather& gather) {
   auto fail_all = [&](const Error& error) {
     return GroupOutcome{{}, std::vector<std::optional<Error>>(jobs.size(), error)};
   };
@@ -242,7 +251,7 @@ GroupOutcome Committer::commit(std::vector<WriteJob>& jobs, Time now) {
     WriteTx tx(*connection_, memory_, now);
     // Most groups have nothing to undo, and savepoints cost an eighth of the time. Where one has, the whole
     // group is run again behind savepoints: closures may be run again.
-    if (std::ranges::all_of(jobs, [&](auto& job) { return tx.run_plainly(*job); })) {
+    if (tx.run_plainly(jobs, gather)) {
       outcome.errors.resize(jobs.size());
     } else {
       connection_->roll_back();

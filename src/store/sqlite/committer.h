@@ -36,7 +36,9 @@ class Committer {
   /// they are. A job with an error has changed nothing and may be submitted again. Only while
   /// `has_failed_commit()` may it still come back, and only if the process is killed: whoever opens the
   /// database next then believes what stands in the WAL.
-  GroupOutcome commit(std::vector<WriteJob>& jobs, Time now);
+  /// `gather` is asked each time when all jobs have run: where it has added some, they belong to the group.
+  using Gather = std::function<bool(std::vector<WriteJob>& jobs)>;
+  GroupOutcome commit(std::vector<WriteJob>& jobs, Time now, const Gather& gather = {});
 
   /// Runs a reading job on the writer's own connection: for the simulator, which has no other.
   std::optional<Error> read(Store::Job<Reader>& job);

@@ -1,6 +1,12 @@
 #include "store/sqlite/sqlite_store.h"
 
 namespace cru::sqlite {
+namespace {
+
+/// So many writes of callers that are being resumed are executed before the others have come.
+constexpr size_t worth_beginning = 16;
+
+}  // namespace
 
 Result<std::unique_ptr<SqliteStore>> SqliteStore::open(Loop& loop, const std::string& path,
                                                        std::span<const Migration> migrations,
@@ -45,13 +51,13 @@ void SqliteStore::submit_write(std::unique_ptr<Job<Tx>> job) {
     return;
   }
   waiting_.push_back(std::move(job));
-  if (waiting_.size() == 1 && !resuming_) wake_.notify_one();
+  if (waiting_.size() == (resuming_ ? worth_beginning : 1)) wake_.notify_one();
 }
 
 void SqliteStore::serve_writes() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    auto has_work = [this] { return stopping_ || (!waiting_.empty() && !resuming_); };
+    auto has_work = [this] { return stopping_ || waiting_.size() >= (resuming_ ? worth_beginning : 1); };
     // A quiet second is the time to copy the WAL back, and to overwrite a failed commit, which is tried until
     // it succeeds; after that, sleep until there is work.
     if (committer_->has_wal() || committer_->has_failed_commit()) {
@@ -67,14 +73,27 @@ void SqliteStore::serve_writes() {
     wake_.wait(lock, has_work);
     if (waiting_.empty()) break;
     auto jobs = std::exchange(waiting_, {});
+    bool is_open = resuming_;
     lock.unlock();
-    auto outcome = committer_->commit(jobs, loop_.clock().wall());
+    auto outcome = committer_->commit(jobs, loop_.clock().wall(),
+                                      [&](std::vector<WriteJob>& more) { return gather(more, is_open); });
     finish(std::move(jobs), std::move(outcome));
     if (committer_->wants_checkpoint()) committer_->checkpoint();
     lock.lock();
   }
   (void)committer_->overwrite_failed_commit();
   committer_->checkpoint();
+}
+
+/// A group that was begun while the callers of the last one were being resumed is open to the others of them:
+/// it waits for what they write, executes it as it comes, and is synced once. Then it is closed.
+bool SqliteStore::gather(std::vector<WriteJob>& jobs, bool& is_open) {
+  if (!is_open) return false;
+  std::unique_lock lock(mutex_);
+  wake_.wait(lock, [this] { return stopping_ || !resuming_ || waiting_.size() >= worth_beginning; });
+  is_open = resuming_ && !stopping_;
+  jobs.insert(jobs.end(), std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
+  return !std::exchange(waiting_, {}).empty();
 }
 
 void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
@@ -86,7 +105,7 @@ void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
   // One post a commit: announce in order, then resume the callers.
   loop_.post([this, alive = alive_, batch] {
     if (!*alive) return;
-    // What the callers write next goes together: woken by the first of them, the writer would take that one
+    // What the callers write next goes together: committed when the first of them has come, that one would be
     // alone and leave the others to a second sync.
     set_resuming(true);
     if (brief_) brief_->end_snapshot();
@@ -103,7 +122,7 @@ void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
 void SqliteStore::set_resuming(bool resuming) {
   std::lock_guard lock(mutex_);
   resuming_ = resuming;
-  if (!resuming && !waiting_.empty()) wake_.notify_one();
+  if (!resuming) wake_.notify_one();
 }
 
 SqliteStore::Lease SqliteStore::lease_reader() {

@@ -38,6 +38,7 @@ class SqliteStore final : public Store {
   SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer,
               std::function<void()> when_quiet);
   void serve_writes();
+  bool gather(std::vector<WriteJob>& jobs, bool& is_open);
   void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
   void set_resuming(bool resuming);
   struct Lease {

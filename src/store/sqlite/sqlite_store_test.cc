@@ -189,6 +189,40 @@ TEST_F(StoreTest, AnnouncesAGroupsEventsBeforeItsCallersResume) {
   EXPECT_EQ(last_seen, (std::vector<int64_t>{0, 2, 2})) << "one group: each caller sees all of its events";
 }
 
+TEST_F(StoreTest, WhatItsCallersWriteNextIsBegunWhileTheyAreResumedAndIsOneGroup) {
+  constexpr int callers = 40;
+  std::atomic<bool> is_begun = false;
+  std::atomic<int> done = 0;
+  auto write_twice = [](StoreTest* self, int number, std::atomic<bool>* is_begun,
+                        std::atomic<int>* done) -> Task<void> {
+    (void)co_await self->store->write(adding(fmt::format("first {}", number)));
+    // The last of them is not resumed before what the others write next is being executed.
+    if (number == callers - 1) EXPECT_TRUE(eventually([&] { return is_begun->load(); }));
+    auto wrote = co_await self->store->write([number, is_begun](Tx& tx) -> Result<int64_t> {
+      *is_begun = true;
+      if (number == callers - 2) return fail(Code::conflict, "changed my mind");
+      return adding(fmt::format("second {}", number))(tx);
+    });
+    self->outcomes.push_back(wrote ? "ok" : std::string(name(wrote.error().code)));
+    self->last_seen.push_back(self->store->events().last());
+    ++*done;
+  };
+  Hold held;
+  hold(held);
+  thread->on_loop([&] {
+    for (int number = 0; number < callers; ++number)
+      thread->loop.spawn(write_twice(this, number, &is_begun, &done));
+  });
+  held.go_on.count_down();
+  ASSERT_TRUE(eventually([&] { return done == callers; }));
+  Texts expected(callers, "ok");
+  expected[callers - 2] = "conflict";
+  outcomes.erase(outcomes.begin());  // of what has held the thread
+  EXPECT_EQ(outcomes, expected);
+  last_seen.erase(last_seen.begin());
+  EXPECT_EQ(last_seen, std::vector<int64_t>(callers, 2 * callers - 1)) << "each sees the events of all";
+}
+
 TEST_F(StoreTest, OneCommitHasOneTime) {
   auto now = [](Tx& tx) -> Result<Time> { return tx.now(); };
   EXPECT_EQ(*write(now), clock.wall());
