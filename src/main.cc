@@ -21,5 +21,5 @@ int main(int argc, char** argv) {
   // Before the command line: what an agent starts must be small and quick.
   if (verb == "mcp")
     if (int code = cru::mcp::run_stdio(argc - 2, argv + 2); code >= 0) return code;
-  return cru::cli::run(cru::cli::all_commands(), argc, argv);
+  return cru::cli::run(cru::cli::command_table(), argc, argv);
 }

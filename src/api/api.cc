@@ -5,7 +5,6 @@
 #include "api/access.h"
 #include "base/id.h"
 #include "store/damage.h"
-#include "store/replies_table.h"
 #include "store/retry.h"
 
 namespace cru::api {
@@ -105,8 +104,20 @@ Task<Result<Reply>> Api::coordinate(const Operation& operation, const Bound& bou
   co_return co_await call_once(operation, bound, std::move(call), input);
 }
 
-/// The claim is committed before the work begins, so a crash in between never leads to a second execution: a
-/// handler that finds out what came of the first is asked again, and of any other the outcome is unknown.
+/// What is known of the request. It is claimed, unless that is the change's own to do and nothing is known.
+Task<Result<StoredReply>> Api::claim(const Bound& bound, Once once) {
+  if (bound.after_crash == AfterCrash::claims_with_change) {
+    auto known =
+        co_await store_.read([once](Reader& reader) -> Result<bool> { return is_claimed(reader, once.key); });
+    if (!known) co_return fail(std::move(known.error()));
+    if (!*known) co_return StoredReply{.is_ours = true, .text = {}, .input_hash = once.input_hash};
+  }
+  co_return co_await store_.write([once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); });
+}
+
+/// The claim is committed before the work begins, or with its first change, so a crash in between never leads
+/// to a second execution: a handler that finds out what came of the first is asked again, and of any other
+/// the outcome is unknown.
 Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& bound, Call call,
                                    const json::object& input) {
   // Neither a name nor a task id holds a colon, so two callers cannot meet at one key.
@@ -115,8 +126,7 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& boun
       fnv1a_hex(to_text(input))};
   bool is_under_way = under_way_.contains(call.once.key);
   UnderWay under_way(under_way_, call.once.key);
-  auto claimed = co_await store_.write(
-      [once = call.once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); });
+  auto claimed = co_await claim(bound, call.once);
   if (!claimed) {
     // What may be done again needs no memory of it: on a full disk, too, a run can be killed.
     if (operation.idempotent && is_transient(claimed.error().code))
@@ -129,12 +139,14 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& boun
   if (claimed->is_finished)
     if (auto kept = read_kept(*claimed)) co_return *std::move(kept);
   call.once.is_repeat = !claimed->is_ours;
+  // Also while its change, which claims it, is yet to come.
+  bool is_claimed_later = bound.after_crash == AfterCrash::claims_with_change;
+  if (is_under_way && (call.once.is_repeat || is_claimed_later) && !operation.idempotent)
+    co_return fail(Code::conflict, "this request is still being carried out", "request_id",
+                   "wait for its reply, or repeat it in a moment");
   // What is idempotent is simply done again: a crash came between the claim and the reply.
   if (call.once.is_repeat && !operation.idempotent) {
-    if (is_under_way)
-      co_return fail(Code::conflict, "this request is still being carried out", "request_id",
-                     "wait for its reply, or repeat it in a moment");
-    if (bound.after_crash != AfterCrash::finds_out || claimed->is_finished)
+    if ((bound.after_crash != AfterCrash::finds_out && !is_claimed_later) || claimed->is_finished)
       co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
                      "check the state, then retry with a new request id");
   }
@@ -144,15 +156,20 @@ Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& boun
 Task<Result<Reply>> Api::carry_out(const Operation& operation, const Bound& bound, const Call& call,
                                    const json::object& input) {
   auto reply = co_await bound.handler(call, input);
-  const auto& key = call.once.key;
+  if (reply && reply->is_stored()) co_return reply;
+  const auto& once = call.once;
   if (!reply && is_transient(reply.error().code) && bound.after_crash != AfterCrash::claimed) {
     // Nothing was done and the next try may do better: this is no outcome to keep.
-    (void)co_await store_.write([key](Tx& tx) { return drop_claim(tx, key); });
+    (void)co_await store_.write([key = once.key](Tx& tx) { return drop_claim(tx, key); });
     co_return reply;
   }
   auto text = reply ? reply->text() : to_text(cru::to_json(reply.error()));
-  auto stored = co_await store_.write(
-      [key, text, failed = !reply.has_value()](Tx& tx) { return finish_reply(tx, key, text, failed); });
+  auto stored = co_await store_.write([once, text, failed = !reply.has_value()](Tx& tx) -> Result<> {
+    // A refusal comes before the change that would have claimed it.
+    if (auto claimed = claim_reply(tx, once.key, once.input_hash); !claimed)
+      return fail(std::move(claimed.error()));
+    return finish_reply(tx, once.key, text, failed);
+  });
   if (!stored && !operation.idempotent) co_return fail(std::move(stored.error()));
   co_return reply;
 }

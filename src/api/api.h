@@ -14,6 +14,7 @@
 #include "base/process_identity.h"
 #include "platform/loop/task.h"
 #include "platform/telemetry/span.h"
+#include "store/replies_table.h"
 #include "store/store.h"
 
 namespace cru::api {
@@ -67,6 +68,13 @@ class Reply {
   Reply(json::value value) : text_(to_text(value)) {}                  // NOLINT: implicit on purpose
   Reply(json::object value) : Reply(json::value(std::move(value))) {}  // NOLINT
   static Reply raw(std::string text, int status = 0) { return Reply(std::move(text), status); }
+  /// One that the transaction of its change has stored: nobody needs to store it again.
+  static Reply stored(json::object value) {
+    Reply reply(std::move(value));
+    reply.is_stored_ = true;
+    return reply;
+  }
+  bool is_stored() const { return is_stored_; }
   const std::string& text() const { return text_; }
   /// The HTTP status, where it is not the row's own: a refusal that is told as a reply. 400 and 404 are
   /// the caller's mistake (an MCP tool error), 409 is how things are.
@@ -76,15 +84,17 @@ class Reply {
   Reply(std::string text, int status) : text_(std::move(text)), status_(status) {}
   std::string text_;
   int status_ = 0;
+  bool is_stored_ = false;
 };
 
 using Handler = std::function<Task<Result<Reply>>(const Call& call, const json::object& input)>;
 
 /// What a handler can make of a request whose first attempt was cut short by a crash. One that finds out
-/// keeps the reply, or what leads to it, in the transaction of the change, so it may be called again.
-/// Coordination rows keep theirs so too; one that cannot, because its change is outside of the store, is
-/// claimed: it is begun once, whatever comes of it.
-enum class AfterCrash { cannot_tell, finds_out, claimed };
+/// keeps the reply, or what leads to it, in the transaction of the change, so it may be called again. One
+/// that claims with its change does the same and writes the claim in that transaction too: there is no commit
+/// before it. Coordination rows keep theirs so too; one that cannot, because its change is outside of the
+/// store, is claimed: it is begun once, whatever comes of it.
+enum class AfterCrash { cannot_tell, finds_out, claims_with_change, claimed };
 
 class Api {
  public:
@@ -131,6 +141,7 @@ class Api {
   };
   Task<Result<Reply>> call_once(const Operation& operation, const Bound& bound, Call call,
                                 const json::object& input);
+  Task<Result<StoredReply>> claim(const Bound& bound, Once once);
   Task<Result<Reply>> carry_out(const Operation& operation, const Bound& bound, const Call& call,
                                 const json::object& input);
   Task<Result<Reply>> coordinate(const Operation& operation, const Bound& bound, Call call,

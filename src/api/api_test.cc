@@ -19,6 +19,9 @@ class ApiTest : public StoreFixture {
         "start_chat", [this](const Call& call, const json::object&) { return make(call.once); },
         AfterCrash::finds_out);
     api.bind(
+        "restart_run", [this](const Call& call, const json::object&) { return begin(call.once); },
+        AfterCrash::claims_with_change);
+    api.bind(
         "run_command", [this](const Call&, const json::object& input) { return count(input); },
         AfterCrash::claimed);
   }
@@ -40,6 +43,31 @@ class ApiTest : public StoreFixture {
     });
     if (error) co_return fail(*error);
     co_return Reply(done->reply);
+  }
+  /// Claims with its change, and keeps its reply with a later one.
+  Task<Result<Reply>> begin(Once once) {
+    repeats.push_back(once.is_repeat);
+    if (error) co_return fail(*error);
+    auto begun = co_await store->write([this, once](Tx& tx) -> Result<bool> {
+      was_claimed = is_claimed(tx, once.key);
+      Once begun_by{"begun:" + once.key, once.input_hash};
+      if (once.is_repeat && is_claimed(tx, begun_by.key)) return false;
+      keep_reply(tx, begun_by, {});
+      (void)claim_reply(tx, once.key, once.input_hash);
+      tx.emit({"made", "run", {}});
+      return true;
+    });
+    if (*begun) ++executed;
+    json::object reply{{"execution", executed}};
+    if (!stores_reply) co_return Reply(reply);
+    (void)co_await store->write([once, reply](Tx& tx) -> Result<> {
+      keep_reply(tx, once, {.reply = reply});
+      return {};
+    });
+    co_return Reply::stored(reply);
+  }
+  uint64_t commits() {
+    return thread->on_loop([this] { return store->changes().mark(); });
   }
   int64_t made() {
     return *read([](Reader& reader) -> Result<int64_t> { return reader.last_event(); });
@@ -66,7 +94,9 @@ class ApiTest : public StoreFixture {
   int executed = 0;
   json::object last_input;
   std::optional<Error> error;
-  std::vector<bool> repeats;  ///< for each call of `make`
+  std::vector<bool> repeats;  ///< for each call of `make` or `begin`
+  bool was_claimed = false;   ///< before the change of `begin`
+  bool stores_reply = true;   ///< `begin` does
 };
 
 constexpr auto start = R"({"argv":["make"]})";
@@ -247,6 +277,66 @@ TEST_F(ApiTest, ARequestThatIsUnderWayIsNotBegunAgain) {
   if (!other) EXPECT_EQ(other.error().code, Code::conflict);
   EXPECT_EQ(executed, 1);
   EXPECT_EQ(repeats.size(), 1u);
+}
+
+constexpr auto again = R"({"id":"nightly"})";
+
+TEST_F(ApiTest, WhatClaimsAndStoresWithItsChangesCostsNoCommitBesideThem) {
+  auto before = commits();
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  EXPECT_EQ(commits() - before, 2u) << "the change, and the one that keeps the reply";
+  EXPECT_FALSE(was_claimed);
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  EXPECT_EQ(code_of(call("restart_run", repeatable("r1"), R"({"id":"other"})")), "conflict");
+  EXPECT_EQ(repeats, std::vector<bool>{false});
+  EXPECT_EQ(made(), 1);
+}
+
+TEST_F(ApiTest, WhatClaimsWithItsChangeIsAskedAgainWhereItsReplyIsMissing) {
+  ASSERT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  // As a crash between the change and the reply leaves it.
+  ASSERT_TRUE(write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE replies SET text = NULL"); }));
+  stores_reply = false;
+  EXPECT_EQ(code_of(call("restart_run", repeatable("r1"), R"({"id":"other"})")), "conflict");
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  EXPECT_EQ(repeats, (std::vector<bool>{false, true})) << "it finds out";
+  EXPECT_EQ(made(), 1);
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  EXPECT_EQ(repeats.size(), 2u) << "what it found out is kept";
+}
+
+TEST_F(ApiTest, WhatClaimsWithItsChangeRefusesTheSameRequestInTheSameWay) {
+  error = Error{Code::cannot_execute, "no such program", "argv", "install it", R"({"errno":2})"};
+  auto first = call("restart_run", repeatable("r1"), again);
+  EXPECT_EQ(code_of(first), "cannot_execute");
+  error = Error{Code::database_unavailable, "locked"};
+  EXPECT_EQ(code_of(call("restart_run", repeatable("r2"), again)), "database_unavailable");
+  error.reset();
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), first) << "the same error, with all its fields";
+  EXPECT_EQ(call("restart_run", repeatable("r2"), again), R"({"execution":1})") << "the next try did better";
+}
+
+TEST_F(ApiTest, WhatClaimsWithItsChangeIsNotBegunAgainBeforeIt) {
+  const auto* row = find_operation("restart_run");
+  auto first =
+      thread->start([&] { return api.call(*row, repeatable("r1"), parse_json(again)->as_object()); });
+  auto second =
+      thread->start([&] { return api.call(*row, repeatable("r1"), parse_json(again)->as_object()); });
+  ASSERT_TRUE(first.get());
+  if (auto other = second.get(); !other) EXPECT_EQ(other.error().code, Code::conflict);
+  EXPECT_EQ(repeats.size(), 1u);
+  EXPECT_EQ(executed, 1);
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})")
+      << "nothing is left of the second";
+}
+
+TEST_F(ApiTest, RepeatsAreForgottenAfterADayBeforeTheChangeClaimsAnew) {
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  clock.advance(24h - 1ms);
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":1})");
+  clock.advance(2ms);
+  stores_reply = false;
+  EXPECT_EQ(call("restart_run", repeatable("r1"), again), R"({"execution":2})");
 }
 
 TEST_F(ApiTest, AReplyThatIsDamagedIsAnUnknownOutcome) {

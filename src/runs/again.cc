@@ -115,6 +115,7 @@ Task<Result<Run>> Runs::restart(std::string task_id, RestartRequest asked) {
   request->parent = std::move(asked.parent);
   request->within = std::move(asked.within);
   request->once = std::move(asked.once);
+  request->keep_reply = std::move(asked.keep_reply);
   co_return co_await start(*std::move(request));
 }
 

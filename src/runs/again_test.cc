@@ -3,7 +3,7 @@
 
 #include "platform/files/files.h"
 #include "runs/runs_fixture.h"
-#include "store/replies_table.h"
+#include "store/once.h"
 #include "store/store_fixture.h"
 
 namespace cru::runs {
@@ -191,6 +191,25 @@ TEST_F(Again, ARepeatedRemovalHasSucceededIfTheFirstHad) {
   auto again = remove("build", {"key", "hash", true});
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->task_id, "build");
+}
+
+TEST_F(Again, AStartIsClaimedWithItsRecordAndItsReplyIsKeptWhenItRuns) {
+  auto request = a_command("build");
+  request.once = {"key", "hash"};
+  auto commits = [this] { return thread->on_loop([this] { return store->changes().mark(); }); };
+  auto row = [&](Reader& reader) { return reader.row("SELECT text FROM replies WHERE key = 'key'"); };
+  request.keep_reply = [&](Tx& tx, const runs::Run& running) {
+    EXPECT_TRUE(row(tx)) << "claimed with the record";
+    EXPECT_EQ(running.status, Status::running);
+    keep_reply(tx, {"key", "hash"}, {.reply = {{"pid", running.process->pid}}});
+  };
+  auto before = commits();
+  auto run = start(request);
+  ASSERT_TRUE(run) << run.error().message;
+  EXPECT_EQ(commits() - before, 2u) << "the record, and that it runs";
+  auto kept = read([](Reader& reader) { return find_reply(reader, {"key", "hash"}); });
+  ASSERT_TRUE(kept && *kept);
+  EXPECT_EQ(int_or((*kept)->reply, "pid"), run->process->pid);
 }
 
 TEST_F(Again, AnAgentIsConfinedHoweverItWasStartedFirst) {

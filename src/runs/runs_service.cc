@@ -126,9 +126,12 @@ Runs::Runs(Loop& loop, Store& store, inbox::Inbox& inbox, Keeper& keeper, Output
 Runs::~Runs() { keeper_.set_notices({}); }
 
 Task<Result<Run>> Runs::apply(std::string task_id, std::string uid, Input input,
-                              std::vector<inbox::Question> asked) {
-  auto done = co_await store_.write(
-      [task_id, uid, input, asked](Tx& tx) { return apply_input(tx, task_id, uid, input, asked); });
+                              std::vector<inbox::Question> asked, KeepReply keep_reply) {
+  auto done = co_await store_.write([task_id, uid, input, asked, keep_reply](Tx& tx) {
+    auto applied = apply_input(tx, task_id, uid, input, asked);
+    if (applied && keep_reply) keep_reply(tx, applied->step.run);
+    return applied;
+  });
   if (!done) co_return fail(std::move(done.error()));
   for (auto& question : done->refused) loop_.spawn(write_answer(std::move(question)));
   bool has_ended = !is_active(done->step.run.status);

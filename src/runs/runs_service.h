@@ -44,6 +44,10 @@ struct Options {
   telemetry::SpanSink* spans = nullptr;
 };
 
+/// Keeps the reply to a request in the transaction in which its run is running: there is no commit for the
+/// reply alone, and no moment at which one is there without the other.
+using KeepReply = std::function<void(Tx& tx, const Run& running)>;
+
 struct StartRequest {
   std::string id;  ///< empty: made up from the command
   std::vector<std::string> argv;
@@ -68,7 +72,8 @@ struct StartRequest {
   bool is_budget_of_person = false;             ///< else it can only narrow what there is
   bool is_anew = false;                         ///< by a person: what a run of that id spent before is past
   std::string share = {};                       ///< a further scope that it draws from: "team:NAME"
-  Once once = {};                               ///< a request that may be sent again
+  Once once = {};                               ///< a request that may be sent again, claimed with the record
+  KeepReply keep_reply = {};                    ///< of that request
 };
 
 /// What a run that is started again gets anew: no record keeps an environment.
@@ -80,6 +85,7 @@ struct RestartRequest {
   std::string parent = {};
   std::string within = {};
   Once once = {};  ///< a request that may be sent again
+  KeepReply keep_reply = {};
 };
 
 /// What to start for the same command as `run`, in the same folder; an agent is confined, whatever it was.
@@ -243,7 +249,7 @@ class Runs {
 
   // runs_service.cc
   Task<Result<Run>> apply(std::string task_id, std::string uid, Input input,
-                          std::vector<inbox::Question> asked = {});
+                          std::vector<inbox::Question> asked = {}, KeepReply keep_reply = {});
   Task<void> perform(std::string uid, Effect effect);
   void tell_span(const Run& run);
   ActiveRunPtr find_active(const std::string& task_id) const;

@@ -49,6 +49,7 @@ Once started_by(const Once& once) { return {"started:" + once.key, once.input_ha
 
 void note_started(Tx& tx, const Once& once, const Run& run) {
   if (once.key.empty()) return;
+  (void)claim_reply(tx, once.key, once.input_hash);
   keep_reply(tx, started_by(once), {.reply = {{"task_id", run.task_id}, {"uid", run.uid}}});
 }
 
@@ -331,7 +332,7 @@ Task<Result<Run>> Runs::launch(Run run, StartRequest request) {
   note_process(active, *started);
   auto sent = co_await send_first_input(active, run);
   if (!sent) log_error("cannot deliver the task to the agent", sent.error(), active->about());
-  auto running = co_await apply(run.task_id, run.uid, Spawned{*started});
+  auto running = co_await apply(run.task_id, run.uid, Spawned{*started}, {}, std::move(request.keep_reply));
   // A start that cannot be recorded (the disk is full?) must not live on unrecorded.
   if (!running) loop_.spawn(perform(run.uid, KillTree{Duration(0)}));
   mark_recorded(active);

@@ -33,6 +33,10 @@ Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::strin
   return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
+bool is_claimed(Reader& reader, const std::string& key) {
+  return reader.row("SELECT 1 FROM replies WHERE " REPLY_OF_KEY, key).has_value();
+}
+
 Result<> drop_claim(Tx& tx, const std::string& key) {
   tx.exec("DELETE FROM replies WHERE " REPLY_OF_KEY " AND text IS NULL", key);
   return {};

@@ -17,6 +17,8 @@ struct StoredReply {
 };
 /// Claims `key` for the caller, or says what is known of an earlier claim. Drops what is older than 24 hours.
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash);
+/// Whether there is a claim or a reply under `key`, however old: claim_reply then says what it is worth.
+bool is_claimed(Reader& reader, const std::string& key);
 /// Gives a claim up: nothing was done. Where a reply was kept with the change, it stays.
 Result<> drop_claim(Tx& tx, const std::string& key);
 /// Drops a reply with its claim: the change that it tells of was taken back.

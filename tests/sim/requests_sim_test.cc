@@ -123,8 +123,18 @@ class World final : public CrashingWorld<Daemon> {
                    (request.reply ? ": " + to_text(*request.reply) : ": " + request.refused->message));
       auto done = count_done(request);
       EXPECT_LE(done, 1) << "done more than once";
+      EXPECT_EQ(await(ask_again(request)),
+                request.reply ? to_text(*request.reply) : request.refused->message);
       if (request.reply) EXPECT_EQ(done, 1) << "acknowledged, and not done";
     }
+  }
+
+  /// What the same request is answered once more.
+  Task<Result<std::string>> ask_again(Request request) {
+    api::Call call;
+    call.request_id = request.id;
+    auto answered = co_await daemon_->api.call(*api::find_operation(request.operation), call, request.input);
+    co_return answered ? answered->text() : answered.error().message;
   }
 
   int64_t count_done(const Request& request) {

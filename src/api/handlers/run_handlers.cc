@@ -6,6 +6,7 @@
 #include "members/member_table.h"
 #include "minds/work_records.h"
 #include "platform/files/trouble.h"
+#include "store/once.h"
 
 namespace cru::api {
 namespace {
@@ -59,15 +60,36 @@ json::object run_to_json(Reader& reader, const runs::Run& run, int64_t pending_q
   return record;
 }
 
+json::object describe_run(Reader& reader, const runs::Run& run, const RunFacts& facts) {
+  auto badge = roster::badge_of(reader, run, roster::list_asked(reader), facts.now);
+  return run_to_json(reader, run, inbox::count_pending(reader, run.task_id), badge, facts);
+}
+
 Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
   if (!run) co_return fail(std::move(run.error()));
   auto record = co_await rooms.store.read(
       [run = *run, facts = run_facts(rooms.runs, rooms.clock)](Reader& reader) -> Result<json::object> {
-        auto badge = roster::badge_of(reader, run, roster::list_asked(reader), facts.now);
-        return run_to_json(reader, run, inbox::count_pending(reader, run.task_id), badge, facts);
+        return describe_run(reader, run, facts);
       });
   if (!record) co_return fail(std::move(record.error()));
   co_return Reply(*std::move(record));
+}
+
+/// What a request to start a run is told, kept with the run's own record of running.
+runs::KeepReply keep_reply_to(const RunRooms& rooms, const Once& once) {
+  if (once.key.empty()) return {};
+  return [once, facts = run_facts(rooms.runs, rooms.clock)](Tx& tx, const runs::Run& running) {
+    keep_reply(tx, once, {.reply = describe_run(tx, running, facts)});
+  };
+}
+
+/// The reply that was kept so; or, if this is not the request that started the run, how the run is now.
+Task<Result<Reply>> reply_with_kept(RunRooms rooms, Once once, Result<runs::Run> run) {
+  if (run && !once.key.empty()) {
+    auto kept = co_await rooms.store.read([once](Reader& reader) { return find_reply(reader, once); });
+    if (kept && *kept) co_return Reply::stored(std::move((*kept)->reply));
+  }
+  co_return co_await reply_with(rooms, std::move(run));
 }
 
 /// Everything that the list depends on beside the store and the time.
@@ -162,8 +184,9 @@ Task<Result<Reply>> start_run(RunRooms rooms, FindCaller find_caller, Call call,
       if (auto left = co_await rooms.budgets->check(payer); !left) co_return fail(std::move(left.error()));
   auto added = co_await add_jail(rooms, call, std::move(input), request);
   if (!added) co_return fail(std::move(added.error()));
+  request.keep_reply = keep_reply_to(rooms, call.once);
   auto run = co_await rooms.runs.start(std::move(request));
-  co_return co_await reply_with(rooms, std::move(run));
+  co_return co_await reply_with_kept(rooms, call.once, std::move(run));
 }
 
 runs::StartRequest to_start_request(const Call& call, const json::object& input) {
@@ -230,8 +253,9 @@ Task<Result<Reply>> restart_run(RunRooms rooms, FindCaller find_caller, Call cal
                                 runs::RestartRequest request) {
   if (find_caller) request.parent = co_await find_caller(call);
   request.within = call.run_id;
+  request.keep_reply = keep_reply_to(rooms, call.once);
   auto run = co_await rooms.runs.restart(std::move(id), std::move(request));
-  co_return co_await reply_with(rooms, std::move(run));
+  co_return co_await reply_with_kept(rooms, call.once, std::move(run));
 }
 
 Task<Result<Reply>> remove_run(runs::Runs& runs, std::string id, Once once) {
@@ -356,7 +380,7 @@ void bind_runs(Api& api, Loop& loop, Store& store, runs::Runs& runs, FindCaller 
       [rooms, find_caller](const Call& call, const json::object& in) {
         return start_run(rooms, find_caller, call, in, to_start_request(call, in));
       },
-      AfterCrash::finds_out);
+      AfterCrash::claims_with_change);
   api.bind("kill_run", [rooms](const Call& call, const json::object& in) {
     return kill_run(rooms, call, text(in, "id"), grace_of(in));
   });
@@ -372,7 +396,7 @@ void bind_runs(Api& api, Loop& loop, Store& store, runs::Runs& runs, FindCaller 
                             .parent = call.run_member,
                             .once = call.once});
       },
-      AfterCrash::finds_out);
+      AfterCrash::claims_with_change);
   api.bind(
       "remove_run",
       [&runs](const Call& call, const json::object& in) {

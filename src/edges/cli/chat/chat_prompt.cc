@@ -129,7 +129,7 @@ class Conversation {
     } else if (name == "end" || name == "quit") {
       leaving_ = true;
     } else if (name == "agents") {
-      for (const auto& command : context_.commands)
+      for (const auto& command : context_.commands.all())
         if (command.path == "agents list")
           if (auto listed = command.run(context_, {}); !listed) return fail(listed.error());
     } else if (name == "cancel") {

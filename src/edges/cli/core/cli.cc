@@ -282,30 +282,30 @@ Result<int> run_words(Context& context, std::vector<std::string> before,
     size_t used = 0;
     if (words.size() > 1) words.erase(words.begin());
     const auto* about =
-        words.empty() || words[0] == "help" ? nullptr : find_command(context.commands, words, used);
-    context.print(about                            ? help_for(context.commands, *about)
-                  : globals.help || !words.empty() ? help_overview(context.commands)
+        words.empty() || words[0] == "help" ? nullptr : find_command(context.commands.all(), words, used);
+    context.print(about                            ? help_for(context.commands.all(), *about)
+                  : globals.help || !words.empty() ? help_overview(context.commands.all())
                                                    : help_short());
     return 0;
   }
   if (words[0].starts_with('-')) return unknown_flag(words[0], nullptr);
   size_t used = 0;
-  const auto* command = find_command(context.commands, words, used);
+  const auto* command = find_command(context.commands.of_verb(words[0]), words, used);
   if (!command) {
-    bool is_group = std::ranges::any_of(context.commands,
+    bool is_group = std::ranges::any_of(context.commands.all(),
                                         [&](const Command& c) { return c.path.starts_with(words[0] + " "); });
     if (is_group && (words.size() == 1 || words[1].starts_with('-'))) {
-      context.print(help_for_group(context.commands, words[0]));
+      context.print(help_for_group(context.commands.all(), words[0]));
       return 0;
     }
-    return unknown_verb(context.commands, words);
+    return unknown_verb(context.commands.all(), words);
   }
   words.erase(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(used));
   auto args = parse_command(*command, words, after, globals);
   if (!args) return fail(args.error());
   style_streams(context, globals);
   if (globals.help) {
-    context.print(help_for(context.commands, *command));
+    context.print(help_for(context.commands.all(), *command));
     return 0;
   }
   if (command->needs_project) {
@@ -323,7 +323,7 @@ Result<Args> parse_words(const Command& command, const std::vector<std::string>&
   return parse_command(command, before, after, globals);
 }
 
-int run(std::span<const Command> commands, int argc, char** argv) {
+int run(CommandTable commands, int argc, char** argv) {
   std::vector<std::string> before, after;
   bool dashes = false;
   for (int i = 1; i < argc; ++i) {

@@ -418,6 +418,22 @@ TEST_F(Cli, HelpIsOneScreenWithEveryVerb) {
   EXPECT_NE(noun.find("  teams up "), std::string::npos) << noun;
 }
 
+TEST_F(Cli, APartOfTheTableHasAllThatItsVerbHasInTheWholeOne) {
+  auto table = command_table();
+  auto paths_of = [](std::span<const Command> commands, const std::string& verb) {
+    std::vector<std::string> out;
+    for (const auto& command : commands)
+      if (command.path == verb || command.path.starts_with(verb + " "))
+        out.push_back(fmt::format("{}: {} {}", command.path, command.summary, command.flags.size()));
+    return out;
+  };
+  for (const auto& command : table.all()) {
+    auto verb = command.path.substr(0, command.path.find(' '));
+    EXPECT_EQ(paths_of(table.of_verb(verb), verb), paths_of(table.all(), verb)) << verb;
+  }
+  EXPECT_LT(table.of_verb("run").size(), 5u) << "it is made without the rest";
+}
+
 TEST_F(Cli, SaysWhyTheDaemonDidNotStart) {
   // The test program stands in for cru: it does not know `daemon run`, and ends at once.
   std::filesystem::create_directories(project.state());

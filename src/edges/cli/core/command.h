@@ -5,7 +5,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -60,6 +62,13 @@ struct Command {
   bool reads = false;  ///< only looks at what is there: outside a project it says so and creates nothing
   bool hidden = false;
   std::string details = {};  ///< a paragraph for `--help`
+};
+
+/// The table of all commands, which is made when it is asked for: that takes longer than most verbs.
+struct CommandTable {
+  std::span<const Command> (*all)();
+  /// All whose path begins with this word; others may be among them.
+  std::span<const Command> (*of_verb)(std::string_view word);
 };
 
 }  // namespace cru::cli

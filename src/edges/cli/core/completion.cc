@@ -110,7 +110,7 @@ Result<int> print_completion(Context& context, const std::string& shell) {
 
 Result<int> print_candidates(Context& context, const std::vector<std::string>& words) {
   std::vector<std::string> out;
-  auto typed = typed_command(context.commands, words);
+  auto typed = typed_command(context.commands.all(), words);
   const Flag* open_flag =
       typed.command && !words.empty() ? flag_before(*typed.command, words.back()) : nullptr;
   if (open_flag && open_flag->kind != Kind::switched) {
@@ -124,7 +124,7 @@ Result<int> print_candidates(Context& context, const std::vector<std::string>& w
     std::string prefix;
     for (const auto& word : typed.plain) prefix += word + " ";
     std::set<std::string> next;
-    for (const auto& command : context.commands)
+    for (const auto& command : context.commands.all())
       if (!command.hidden && command.path.starts_with(prefix))
         next.insert(
             command.path.substr(prefix.size(), command.path.find(' ', prefix.size()) - prefix.size()));

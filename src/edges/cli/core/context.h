@@ -2,7 +2,6 @@
 /// Context: what every verb has: the project, the daemon's client, how its two
 /// streams look, and the table that it stands in.
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -26,7 +25,7 @@ class Context {
   bool json = false;
   Style out;  ///< of standard output
   Style err;
-  std::span<const Command> commands = {};
+  CommandTable commands = {};
 
   /// Not connected before its first call.
   Client& client();

@@ -158,8 +158,9 @@ void InboxPrompt::announce_others(const std::string& than) {
 
 /// The command that was typed, as at any other terminal.
 void InboxPrompt::carry_out(const TypedDecision& typed) {
-  auto command = std::ranges::find(context_.commands, "approvals " + typed.verb, &Command::path);
-  if (command == context_.commands.end()) return;
+  auto commands = context_.commands.all();
+  auto command = std::ranges::find(commands, "approvals " + typed.verb, &Command::path);
+  if (command == commands.end()) return;
   auto args = parse_words(*command, typed.words, typed.verbatim);
   if (!args) {
     context_.show(args.error());

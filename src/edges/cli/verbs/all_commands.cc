@@ -94,4 +94,22 @@ const std::vector<Command>& all_commands() {
   return table;
 }
 
+namespace {
+
+std::span<const Command> whole_table() { return all_commands(); }
+
+std::span<const Command> commands_of(std::string_view verb) {
+  if (verb != "run") return all_commands();
+  static const auto table = [] {
+    std::vector<Command> out;
+    add_run_commands(out);
+    return out;
+  }();
+  return table;
+}
+
+}  // namespace
+
+CommandTable command_table() { return {.all = whole_table, .of_verb = commands_of}; }
+
 }  // namespace cru::cli

@@ -7,6 +7,8 @@
 namespace cru::cli {
 
 const std::vector<Command>& all_commands();
+/// The same for `run`. What scripts start again and again, `cru run`, is made without the rest.
+CommandTable command_table();
 
 // The parts of the table, one a file.
 void add_agents_commands(std::vector<Command>& table);

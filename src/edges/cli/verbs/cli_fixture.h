@@ -35,7 +35,7 @@ class CliTest : public client::ProjectTest {
     testing::internal::CaptureStdout();
     testing::internal::CaptureStderr();
     Outcome outcome;
-    outcome.code = run(all_commands(), static_cast<int>(argv.size()), argv.data());
+    outcome.code = run(command_table(), static_cast<int>(argv.size()), argv.data());
     outcome.out = testing::internal::GetCapturedStdout();
     outcome.err = testing::internal::GetCapturedStderr();
     return outcome;
