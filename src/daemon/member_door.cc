@@ -92,7 +92,7 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
   // Who edits is there, as who sends a heartbeat is.
   if (member && member->is_ended() && operation.name == "check_edit") {
     evidence.step = SessionStep::begins;
-    member = co_await members.admit(std::move(evidence));
+    member = co_await members.admit(evidence);
   }
   if (!member) co_return fail(std::move(member.error()));
   co_return as_member(std::move(call), *member);
@@ -107,7 +107,7 @@ Task<std::string> find_caller(members::Members& members, api::Call call) {
   bool is_known_agent = found && *found && !(*found)->is_ended();
   if (is_known_agent || call.caller == api::person) co_return is_known_agent ? (*found)->id : std::string();
   // Nothing that an agent starts may look as if a person had started it.
-  auto admitted = co_await members.admit(std::move(evidence));
+  auto admitted = co_await members.admit(evidence);
   co_return admitted ? admitted->id : std::string(unknown_caller);
 }
 

@@ -40,14 +40,14 @@ Members::~Members() {
     if (host.timer) loop_.cancel_timer(host.timer);
 }
 
-Task<Result<std::optional<Member>>> Members::look_up(Evidence evidence) {
+Task<Result<std::optional<Member>>> Members::look_up(const Evidence& evidence) {
   if (auto found = known_.find(key_of(evidence)); found != known_.end()) co_return found->second;
   co_return co_await store_.read([evidence, open = open_](Reader& reader) -> Result<std::optional<Member>> {
     return members::look_up(reader, evidence, open);
   });
 }
 
-Task<Result<Member>> Members::admit(Evidence evidence) {
+Task<Result<Member>> Members::admit(const Evidence& evidence) {
   auto key = key_of(evidence);
   bool is_plain = evidence.step == SessionStep::none;
   if (auto found = known_.find(key); is_plain && found != known_.end()) {

@@ -22,10 +22,11 @@ class Members {
   Members(Loop& loop, Store& store, Random& random, Watch watch);
   ~Members();
 
+  /// `evidence` has to be there until the answer is.
   /// Whoever gives this evidence, or nullopt if that is nobody yet: reading makes nobody.
-  Task<Result<std::optional<Member>>> look_up(Evidence evidence);
+  Task<Result<std::optional<Member>>> look_up(const Evidence& evidence);
   /// The same for somebody who is about to change something: it is made if there is none, durably.
-  Task<Result<Member>> admit(Evidence evidence);
+  Task<Result<Member>> admit(const Evidence& evidence);
 
   /// A connection lasts from its first call to this. Told by the edge that has it.
   void connection_closed(const std::string& connection);

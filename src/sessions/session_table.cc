@@ -282,6 +282,22 @@ std::vector<std::string> files_of(Reader& reader, const Session& session) {
       session.session_id, session.epoch);
 }
 
+bool has_files(Reader& reader, const Session& session) {
+  struct HasFiles {
+    bool value = false;
+  };
+  auto key = fmt::format("{} {}", session.session_id, session.epoch);
+  return remembered(reader, "session_files", key,
+                    [&] {
+                      return std::optional(HasFiles{
+                          reader
+                              .row("SELECT 1 FROM session_files WHERE session_id = ? AND epoch = ? LIMIT 1",
+                                   session.session_id, session.epoch)
+                              .has_value()});
+                    })
+      ->value;
+}
+
 void add_changeset(Tx& tx, std::string_view id, std::string_view session_id, std::string_view base,
                    std::string_view head, const std::vector<std::string>& files) {
   tx.exec("INSERT INTO changesets(id, session_id, base, head, files, created_at) VALUES(?, ?, ?, ?, ?, ?)",

@@ -76,6 +76,7 @@ Ended end_session(Tx& tx, const Session& session, const Ending& ending, const Mo
 void note_file(Tx& tx, const Session& session, std::string_view path);
 /// What it has edited since it began or was last revived.
 std::vector<std::string> files_of(Reader& reader, const Session& session);
+bool has_files(Reader& reader, const Session& session);
 /// Commits from `base` to `head`, and the files touched.
 void add_changeset(Tx& tx, std::string_view id, std::string_view session_id, std::string_view base,
                    std::string_view head, const std::vector<std::string>& files);

@@ -88,7 +88,7 @@ void note_changes(Tx& tx, const Session& session, const Claimer& claimer) {
 /// Who has edited something completes its work at a commit, which git alone knows: the reply then names the
 /// folder to look at before anything is changed.
 std::optional<Done> ask_for_head(Reader& reader, const Session& session, const Claimer& claimer) {
-  if (claimer.head_commit || files_of(reader, session).empty()) return {};
+  if (claimer.head_commit || !has_files(reader, session)) return {};
   return Done{.reply = {{folder_key, session.folder}}, .changed = false};
 }
 

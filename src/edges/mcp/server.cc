@@ -406,9 +406,14 @@ void Server::tell(const Changes& news) {
     holds_ = true;
     return;
   }
-  auto changes = std::exchange(held_, {});
-  changes.add(news);
-  holds_ = false;
+  if (std::exchange(holds_, false)) {
+    held_.add(news);
+    return tell_now(std::exchange(held_, {}));
+  }
+  tell_now(news);
+}
+
+void Server::tell_now(const Changes& changes) {
   bool tells_list = changes.list && is_list_due();
   auto send = [&](Sink& sink, const std::set<std::string>& uris, bool list, const json::object& params) {
     for (const auto& uri : uris) {

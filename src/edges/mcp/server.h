@@ -228,6 +228,7 @@ class Server {
 
   void follow_changes();
   void tell(const Changes& news);
+  void tell_now(const Changes& changes);
   /// False if the list was told of a moment ago: then it will be again, soon.
   bool is_list_due();
   void say(Sink& sink, const Request* request, std::string_view level, std::string_view text);

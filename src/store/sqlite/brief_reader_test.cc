@@ -1,5 +1,7 @@
 #include "store/sqlite/brief_reader.h"
 
+#include <sqlite3.h>
+
 #include <latch>
 
 #include "platform/files/files.h"
@@ -71,6 +73,35 @@ TEST_F(BriefReaderTest, ManyStatementsAreNotBrief) {
     return Looked{1, std::this_thread::get_id()};
   });
   EXPECT_NE(looked.where, thread->on_loop([] { return std::this_thread::get_id(); }));
+}
+
+/// Whether nobody reads in a transaction that is still open: only then the WAL can begin anew.
+bool nobody_reads(const std::string& path) {
+  sqlite3* other = nullptr;
+  sqlite3_open_v2(path.c_str(), &other, SQLITE_OPEN_READWRITE, nullptr);
+  int code = sqlite3_wal_checkpoint_v2(other, nullptr, SQLITE_CHECKPOINT_TRUNCATE, nullptr, nullptr);
+  sqlite3_close(other);
+  return code == SQLITE_OK;
+}
+
+TEST_F(BriefReaderTest, WhatTookTooLongLeavesNothingOpen) {
+  add(1, 20'000);
+  (void)look("SELECT sum(number) FROM numbers");
+  add(20'001, 20'001);
+  EXPECT_TRUE(eventually([this] { return nobody_reads(path()); })) << "after one long statement";
+  (void)*read([](Reader& reader) -> Result<int> {
+    for (int i = 0; i < 1000; ++i) (void)reader.row("SELECT count(*) FROM numbers WHERE rowid < 3");
+    return 1;
+  });
+  add(20'002, 20'002);
+  EXPECT_TRUE(eventually([this] { return nobody_reads(path()); })) << "after many";
+}
+
+TEST_F(BriefReaderTest, ATurnThatIsOverLeavesNothingOpen) {
+  add(1, 3);
+  EXPECT_EQ(look("SELECT count(*) FROM numbers").count, 3);
+  add(4, 4);
+  EXPECT_TRUE(eventually([this] { return nobody_reads(path()); }));
 }
 
 Task<Result<int>> read_often(Store& store, int times, std::thread::id& last) {

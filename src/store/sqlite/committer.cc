@@ -333,9 +333,9 @@ std::optional<Error> ReadAccess::execute(std::string_view sql) {
 
 void ReadAccess::end_read() {
   try {
-    connection_.execute("ROLLBACK");
+    connection_.roll_back();
   } catch (const StoreFailure&) {
-    // No transaction was open: nothing to roll back.
+    // Whatever is wrong with it, the next one to begin meets it too.
   }
 }
 

@@ -52,7 +52,7 @@ class Committer {
   EventBounds bounds() const { return bounds_; }
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
-  bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 1024; }
+  bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 4096; }
   bool has_wal() const { return connection_ && connection_->wal_pages() > 0; }
   void checkpoint();
   /// Counts how often the database was made again. Whoever reads has to open it anew then.

@@ -322,7 +322,11 @@ int64_t Connection::data_version() {
 }
 
 void Connection::roll_back() {
-  if (!sqlite3_get_autocommit(handle_)) execute("ROLLBACK");
+  if (sqlite3_get_autocommit(handle_)) return;
+  // Also where no steps are left: a transaction that stays open keeps the WAL from ever beginning anew.
+  auto left = std::exchange(steps_left_, steps_a_look);
+  execute("ROLLBACK");
+  steps_left_ = left;
 }
 
 void Connection::checkpoint() {
