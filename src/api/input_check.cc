@@ -187,8 +187,8 @@ Result<json::value> check_value(const Field& field, json::value value) {
   return fail(Code::internal, "a field of the operation table has no type");
 }
 
-/// The defaults of all rows, parsed once.
-const json::value& fallback_of(const Field& field) {
+/// The default of a field. Those of the table are parsed once.
+json::value fallback_of(const Field& field) {
   static const auto all = [] {
     std::unordered_map<const Field*, json::value> fallbacks;
     for (const auto& operation : operations())
@@ -196,7 +196,8 @@ const json::value& fallback_of(const Field& field) {
         if (!each.fallback.empty()) fallbacks.emplace(&each, parse_json(each.fallback).value());
     return fallbacks;
   }();
-  return all.at(&field);
+  auto found = all.find(&field);
+  return found == all.end() ? parse_json(field.fallback).value() : found->second;
 }
 
 Result<> refuse_unknown(const Operation& operation, std::string_view key) {

@@ -145,11 +145,23 @@ Result<Session> admit_session(Tx& tx, const Who& who, Moment now,
 
 std::span<const Migration> session_migrations() { return session_schema; }
 
+namespace {
+
+/// What its longer texts take.
+size_t bytes_of(const Session& session) {
+  size_t bytes = session.current_task.size() + session.gone_because.size() + session.folder.size();
+  for (const auto& capability : session.capabilities) bytes += sizeof capability + capability.size();
+  return bytes + 512;
+}
+
+}  // namespace
+
 std::optional<Session> find_session(Reader& reader, std::string_view session_id) {
-  return remembered(reader, "agent_sessions", session_id, [&] {
+  auto read = [&] {
     return read_row<session_columns, "SELECT {} FROM agent_sessions WHERE session_id = ?">(reader,
                                                                                            session_id);
-  });
+  };
+  return remembered(reader, "agent_sessions", session_id, read, bytes_of);
 }
 
 void put_session(Tx& tx, const Session& session) { replace_row<session_columns>(tx, session); }

@@ -18,6 +18,7 @@ void RowMemory::forget(const Tables& changed) {
 void RowMemory::forget() {
   entries_.clear();
   tables_ = {};
+  bytes_ = 0;
 }
 
 }  // namespace cru

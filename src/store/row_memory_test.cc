@@ -7,7 +7,7 @@
 namespace cru {
 namespace {
 
-constexpr Migration schema{"names", 1, R"(
+constexpr Migration names_schema{"names", 1, R"(
 CREATE TABLE names(id TEXT PRIMARY KEY, name TEXT NOT NULL);
 CREATE TABLE others(id TEXT PRIMARY KEY);
 INSERT INTO names VALUES('a', 'Ann'), ('b', 'Bob');
@@ -15,7 +15,7 @@ INSERT INTO names VALUES('a', 'Ann'), ('b', 'Bob');
 
 class RowMemoryTest : public StoreFixture {
  public:
-  RowMemoryTest() : StoreFixture({schema}) {}
+  RowMemoryTest() : StoreFixture({names_schema}) {}
 
   std::optional<std::string> name_of(Reader& reader, std::string_view id) {
     return remembered(reader, "names", id, [&]() -> std::optional<std::string> {
@@ -109,6 +109,19 @@ TEST(RowMemory, HoldsNoMoreThanItsLimit) {
   for (size_t i = 0; i <= RowMemory::max_entries; ++i) memory.keep("names", std::to_string(i), i);
   EXPECT_EQ(memory.find<size_t>("0"), nullptr);
   EXPECT_EQ(*memory.find<size_t>(std::to_string(RowMemory::max_entries)), RowMemory::max_entries);
+}
+
+TEST(RowMemory, HoldsNoMoreBytesThanItsLimit) {
+  RowMemory memory;
+  memory.keep("names", "small", 1);
+  memory.keep("names", "too large", 2, RowMemory::max_bytes);
+  EXPECT_EQ(memory.find<int>("too large"), nullptr);
+  constexpr size_t tenth = RowMemory::max_bytes / 10;
+  for (int i = 0; i < 100; ++i) memory.keep("names", std::to_string(i), i, tenth);
+  int kept = 0;
+  for (int i = 0; i < 100; ++i) kept += memory.find<int>(std::to_string(i)) ? 1 : 0;
+  EXPECT_LT(kept, 10);
+  EXPECT_NE(memory.find<int>("99"), nullptr);
 }
 
 TEST(RowMemory, TellsTypesApart) {

@@ -78,7 +78,10 @@ Task<Result<Reply>> reply_with(RunRooms rooms, Result<runs::Run> run) {
 /// What a request to start a run is told, kept with the run's own record of running.
 runs::KeepReply keep_reply_to(const RunRooms& rooms, const Once& once) {
   if (once.key.empty()) return {};
-  return [once, facts = run_facts(rooms.runs, rooms.clock)](Tx& tx, const runs::Run& running) {
+  return [once, is_keeper_lost = run_facts(rooms.runs, rooms.clock).is_keeper_lost](
+             Tx& tx, const runs::Run& running) {
+    // What an earlier run of this id was waiting for does not concern one that has only just begun.
+    RunFacts facts{.now = tx.now(), .is_keeper_lost = is_keeper_lost};
     keep_reply(tx, once, {.reply = describe_run(tx, running, facts)});
   };
 }

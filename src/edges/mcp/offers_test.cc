@@ -98,6 +98,19 @@ TEST_F(McpOffers, TellsABurstOnce) {
   EXPECT_EQ(sink_.notifications.size(), 1U);
 }
 
+TEST_F(McpOffers, TellsABurstThatIsTooLongToReadAsAWhole) {
+  initialize();
+  ask("resources/subscribe", {{"uri", "work://w-not-in-it"}});
+  std::vector<Event> burst;
+  for (int64_t i = 1; i <= 600; ++i) burst.push_back({log_.last() + i, "work.claimed", "w", Time(), "{}"});
+  log_.announce(std::move(burst));
+  loop_.advance(200ms);
+  EXPECT_EQ(told("notifications/resources/updated"), 1) << "it may have been among them";
+  EXPECT_EQ(told("notifications/resources/list_changed"), 1);
+  happen("work.claimed", "w");
+  EXPECT_EQ(told("notifications/resources/updated"), 1) << "and what follows is read again";
+}
+
 TEST_F(McpOffers, TellsThatTheListChangedWhenAHandoffIsWritten) {
   initialize();
   happen("handoff.written", "h1");
