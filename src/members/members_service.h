@@ -22,8 +22,8 @@ class Members {
   Members(Loop& loop, Store& store, Random& random, Watch watch);
   ~Members();
 
-  /// `evidence` has to be there until the answer is.
-  /// Whoever gives this evidence, or nullopt if that is nobody yet: reading makes nobody.
+  /// Whoever gives this evidence, or nullopt if that is nobody yet: reading makes nobody. `evidence` must
+  /// live until the answer is there.
   Task<Result<std::optional<Member>>> look_up(const Evidence& evidence);
   /// The same for somebody who is about to change something: it is made if there is none, durably.
   Task<Result<Member>> admit(const Evidence& evidence);

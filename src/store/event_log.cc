@@ -82,8 +82,6 @@ Task<Result<EventPage>> EventLog::read_stored(int64_t after, EventFilter filter,
   co_return page;
 }
 
-// Expanded events can be large: what goes over the budget is left for the next page.
-
 Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t limit) {
   if (auto good = check_cursor(after, filter); !good) co_return fail(good.error());
   EventPage page;
@@ -95,6 +93,7 @@ Task<Result<EventPage>> EventLog::read(int64_t after, EventFilter filter, size_t
     if (!stored) co_return fail(std::move(stored.error()));
     page = std::move(*stored);
   }
+  // Expanded events can be large: what goes over the budget is left for the next page.
   size_t bytes = 0;
   for (size_t i = 0; i < page.events.size(); ++i) {
     if (bytes > max_page_bytes) {

@@ -5,7 +5,7 @@ namespace {
 
 /// Bursts are told as one.
 constexpr Duration burst = 50ms;
-constexpr int64_t max_events = 512;
+constexpr size_t max_events = 512;
 
 void add_event(Changes& changes, const Event& event) {
   if (event.type.starts_with("lock.")) {
@@ -30,7 +30,7 @@ void Changes::add(const Changes& other) {
   locks = locks || other.locks;
   list = list || other.list;
   all = all || other.all;
-  if (uris.size() + other.uris.size() > size_t{4 * max_events}) all = true;
+  if (uris.size() + other.uris.size() > 4 * max_events) all = true;
   if (all)
     uris.clear();
   else
@@ -52,6 +52,14 @@ std::unique_ptr<ChangeFeed::Listening> ChangeFeed::listen(Listener listener) {
   return std::make_unique<Listening>(*this, std::move(shared));
 }
 
+/// Nothing where it cannot be read, or is too long to be read at once: then anything may have changed.
+Task<std::optional<EventPage>> ChangeFeed::read_burst() {
+  if (log_.last() - cursor_ > static_cast<int64_t>(max_events)) co_return std::nullopt;
+  auto page =
+      co_await log_.read(cursor_, {.entity = {}, .types = {"lock.*", "work.*", "handoff.*"}}, max_events);
+  co_return page ? std::optional(*std::move(page)) : std::nullopt;
+}
+
 Task<void> ChangeFeed::follow(std::shared_ptr<bool> alive) {
   auto& loop = loop_;
   while (*alive && !listeners_.empty()) {
@@ -61,11 +69,7 @@ Task<void> ChangeFeed::follow(std::shared_ptr<bool> alive) {
     co_await loop.sleep(burst);
     if (!*alive) co_return;
     Changes changes;
-    // More than that in one burst is told as a whole: whoever watches anything looks again.
-    Result<EventPage> page = fail(Code::overloaded, "");
-    if (log_.last() - cursor_ <= max_events)
-      page =
-          co_await log_.read(cursor_, {.entity = {}, .types = {"lock.*", "work.*", "handoff.*"}}, max_events);
+    auto page = co_await read_burst();
     if (!*alive) co_return;
     if (page) {
       cursor_ = page->scanned;

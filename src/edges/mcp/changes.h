@@ -4,6 +4,7 @@
 /// polls; while nobody listens it does nothing.
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -44,6 +45,7 @@ class ChangeFeed {
 
  private:
   Task<void> follow(std::shared_ptr<bool> alive);
+  Task<std::optional<EventPage>> read_burst();
   Loop& loop_;
   EventLog& log_;
   int64_t cursor_ = 0;

@@ -39,6 +39,8 @@ struct RpcError {
   json::value data = nullptr;
 };
 
+inline RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
+
 /// One message as it came in.
 struct Message {
   json::value id = nullptr;  ///< null: a notification

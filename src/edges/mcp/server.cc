@@ -22,15 +22,6 @@ bool is_known_method(std::string_view method) {
 constexpr std::array<std::string_view, 8> levels{"debug", "info",     "notice", "warning",
                                                  "error", "critical", "alert",  "emergency"};
 
-/// Clients read the whole list again when it changes, so a busy queue tells of it now and then only.
-constexpr Duration list_pause = 2s;
-
-RpcError bad_request(std::string message) { return {invalid_params, std::move(message)}; }
-
-RpcError no_resource(std::string_view uri) {
-  return {resource_not_found, "unknown resource", json::object{{"uri", uri.substr(0, 4096)}}};
-}
-
 }  // namespace
 
 /// The answers of a batch, which leave together.
@@ -221,7 +212,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, Ter
                  json::object{{"supported", std::move(supported)}, {"requested", *given}}});
   }
   const auto* capabilities = object_at(*meta, capabilities_key);
-  if (!capabilities) return std::unexpected(bad_request(fmt::format("_meta has no {}", capabilities_key)));
+  if (!capabilities) return std::unexpected(bad_params(fmt::format("_meta has no {}", capabilities_key)));
   request.version = Version::v2026_07_28;
   request.shows_forms = shows_forms(capabilities);
   request.takes_tasks = takes_tasks(capabilities);
@@ -305,7 +296,7 @@ void Server::take_notification(const Message& message) {
 
 Server::RpcResult Server::initialize(const json::object& params) {
   const auto* wanted = params.if_contains("protocolVersion");
-  if (!wanted || !wanted->is_string()) return std::unexpected(bad_request("protocolVersion is missing"));
+  if (!wanted || !wanted->is_string()) return std::unexpected(bad_params("protocolVersion is missing"));
   auto known = version_from(wanted->get_string());
   version_ = known && !is_modern(*known) ? *known : newest_with_handshake;
   client_ = client_name(object_at(params, "clientInfo"));
@@ -318,141 +309,9 @@ Server::RpcResult Server::set_level(const json::object& params) {
   auto level = text_or(params, "level");
   if (std::ranges::find(levels, level) == levels.end())
     return std::unexpected(
-        bad_request("level must be one of debug, info, notice, warning, error, critical, alert, emergency"));
+        bad_params("level must be one of debug, info, notice, warning, error, critical, alert, emergency"));
   log_level_ = level;
   return "{}";
-}
-
-Server::RpcResult Server::unsubscribe(const json::object& params) {
-  std::string uri(text_or(params, "uri"));
-  if (!resource_call(uri).operation) return std::unexpected(no_resource(uri));
-  subscribed_.erase(uri);
-  return "{}";
-}
-
-Task<Server::RpcResult> Server::subscribe(Request request) {
-  std::string uri(text_or(request.message.params, "uri"));
-  const auto* row = resource_call(uri).operation;
-  if (!row) co_return std::unexpected(no_resource(uri));
-  if (auto allowed = co_await backend_.may_call(*row, request.call); !allowed)
-    co_return std::unexpected(bad_request(allowed.error().message));
-  if (subscribed_.size() >= max_subscriptions && !subscribed_.contains(uri))
-    co_return std::unexpected(bad_request(fmt::format("at most {} subscriptions", max_subscriptions)));
-  subscribed_.insert(uri);
-  follow_changes();
-  if (resumed_ && notifications_)
-    notifications_->notify(notification_text("notifications/resources/updated", {{"uri", uri}}));
-  co_return "{}";
-}
-
-Task<void> Server::listen(Request request, Answer answer) {
-  const auto* wanted = object_at(request.message.params, "notifications");
-  if (!wanted) {
-    answer.error(bad_request("notifications is missing"));
-    co_return;
-  }
-  // Task states are not pushed; but only who knows tasks may ask for it.
-  if (wanted->contains("taskIds") && !request.takes_tasks) {
-    answer.error(needs_tasks());
-    co_return;
-  }
-  std::set<std::string> uris;
-  std::map<const api::Operation*, bool> allowed;  // asked once, however long the list
-  json::array agreed_uris;
-  if (const auto* list = array_at(*wanted, "resourceSubscriptions")) {
-    for (const auto& entry : *list) {
-      const auto* row = entry.is_string() ? resource_call(entry.get_string()).operation : nullptr;
-      if (row && !allowed.contains(row))
-        allowed[row] = (co_await backend_.may_call(*row, request.call)).has_value();
-      if (!row || !allowed[row]) continue;
-      if (uris.size() < max_subscriptions && uris.emplace(entry.get_string()).second)
-        agreed_uris.push_back(entry);
-    }
-  }
-  size_t open = 0;
-  for (const auto& [id, other] : listens_) open += 1 + other.uris.size();
-  if (open + 1 + uris.size() > 2 * max_subscriptions) {
-    answer.error({internal_error, "too many subscriptions are open"});
-    co_return;
-  }
-  bool list = bool_or(*wanted, "resourcesListChanged");
-  json::object agreed;
-  if (list) agreed["resourcesListChanged"] = true;
-  if (!agreed_uris.empty()) agreed["resourceSubscriptions"] = std::move(agreed_uris);
-  auto id = answer.id();
-  auto& sink = answer.sink();
-  json::object meta{{subscription_key, request.message.id}};
-  sink.notify(notification_text("notifications/subscriptions/acknowledged",
-                                {{"_meta", meta}, {"notifications", std::move(agreed)}}));
-  if (resumed_)
-    for (const auto& uri : uris)
-      sink.notify(notification_text("notifications/resources/updated", {{"_meta", meta}, {"uri", uri}}));
-  listens_.emplace(id, Listen{std::move(answer), request.message.id, std::move(uris), list});
-  follow_changes();
-}
-
-void Server::follow_changes() {
-  if (feed_ && !listening_) listening_ = feed_->listen([this](const Changes& changes) { tell(changes); });
-}
-
-void Server::tell(const Changes& news) {
-  auto any_congested = [&] {
-    if (notifications_ && notifications_->is_congested()) return true;
-    return std::ranges::any_of(listens_,
-                               [](auto& entry) { return entry.second.answer.sink().is_congested(); });
-  };
-  if (any_congested()) {
-    held_.add(news);
-    holds_ = true;
-    return;
-  }
-  if (std::exchange(holds_, false)) {
-    held_.add(news);
-    return tell_now(std::exchange(held_, {}));
-  }
-  tell_now(news);
-}
-
-void Server::tell_now(const Changes& changes) {
-  bool tells_list = changes.list && is_list_due();
-  auto send = [&](Sink& sink, const std::set<std::string>& uris, bool list, const json::object& params) {
-    for (const auto& uri : uris) {
-      if (!changes.touches(uri)) continue;
-      auto own = params;
-      own["uri"] = uri;
-      sink.notify(notification_text("notifications/resources/updated", own));
-    }
-    if (list && tells_list) sink.notify(notification_text("notifications/resources/list_changed", params));
-  };
-  if (notifications_) send(*notifications_, subscribed_, version_.has_value(), {});
-  for (const auto& [id, open] : listens_)
-    send(open.answer.sink(), open.uris, open.list, {{"_meta", json::object{{subscription_key, open.id}}}});
-}
-
-bool Server::is_list_due() {
-  auto now = loop_.clock().boot();
-  if (list_timer_) return false;
-  if (!list_told_ || now >= *list_told_ + list_pause) {
-    list_told_ = now;
-    return true;
-  }
-  list_timer_ = loop_.set_timer(*list_told_ + list_pause - now, [this] {
-    list_timer_ = 0;
-    Changes changes;
-    changes.list = true;
-    tell(changes);
-  });
-  return false;
-}
-
-void Server::catch_up() {
-  Changes changes;
-  changes.all = changes.list = true;
-  tell(changes);
-}
-
-void Server::drained() {
-  if (holds_) tell({});
 }
 
 /// A log message for the client, if it wants to hear that much.

@@ -226,6 +226,7 @@ class Server {
   /// Starts work that `cancel` can end.
   void start_call(std::string id, Sink& sink, bool waits, Task<void> work);
 
+  // What clients listen to: server_changes.cc, with subscribe, unsubscribe and listen.
   void follow_changes();
   void tell(const Changes& news);
   void tell_now(const Changes& changes);

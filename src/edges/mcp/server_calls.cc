@@ -15,8 +15,6 @@ namespace {
 
 constexpr size_t max_completions = 100, max_quoted_bytes = 8192;
 
-RpcError bad_params(std::string message) { return {invalid_params, std::move(message)}; }
-
 RpcError unavailable(const Error& error) { return {internal_error, error.message, cru::to_json(error)}; }
 
 /// Whether progress keeps this client's timer from running out. Codex gives up when its time for a tool is

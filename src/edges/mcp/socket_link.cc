@@ -193,8 +193,7 @@ void Socket::Link::take_line(std::string_view line) {
 
 void Socket::Link::take_numbered(uint64_t number, std::string_view message) {
   Terms terms{.call = call_};
-  terms.call.request_id.reserve(instance_.size() + 21);
-  terms.call.request_id.append(instance_).append(1, ':').append(std::to_string(number));
+  terms.call.request_id = fmt::format("{}:{}", instance_, number);
   auto& sink = lines_.emplace_back(*this, number);
   sink.self = std::prev(lines_.end());
   if (!server_->receive(message, std::move(terms), sink)) sink.dropped();
