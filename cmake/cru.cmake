@@ -13,7 +13,7 @@ add_library(cru_flags INTERFACE)
 target_compile_options(cru_flags INTERFACE -Wall -Wextra -Wpedantic -Wconversion -Werror -fno-omit-frame-pointer -fPIC
   -ffile-prefix-map=${CMAKE_SOURCE_DIR}=. "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 target_include_directories(cru_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
-target_compile_definitions(cru_flags INTERFACE CRU_VERSION="${PROJECT_VERSION}" SPDLOG_FMT_EXTERNAL BOOST_ASIO_SEPARATE_COMPILATION)
+target_compile_definitions(cru_flags INTERFACE CRU_VERSION="${PROJECT_VERSION}" SPDLOG_FMT_EXTERNAL)
 target_link_options(cru_flags INTERFACE -fuse-ld=lld-19)
 if(CRU_SANITIZE)
   target_compile_options(cru_flags INTERFACE -fsanitize=${CRU_SANITIZE} -fno-sanitize-recover=all)

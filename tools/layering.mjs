@@ -199,7 +199,6 @@ export function check(root, stillWaiting = waiting) {
       }
       const system = content.match(/^\s*#\s*include\s*<([^>]+)>/)?.[1];
       if (system) {
-        if (/^boost\/asio\b/.test(system) && room !== "platform") say(line, `only platform/ includes Asio (<${system}>)`);
         if (/^boost\/beast\b/.test(system) && room !== "platform") say(line, `only platform/ includes Beast (<${system}>)`);
         if (isRules(file) && io.test(system) && !isOfSystem(system)) say(line, `a rules file does no I/O, and includes <${system}>`);
       }
@@ -228,7 +227,7 @@ export function check(root, stillWaiting = waiting) {
 
 function selfTest() {
   const clean = {
-    "base/time.h": "", "platform/loop/loop.h": "#include <boost/asio/io_context.hpp>\n#include \"base/time.h\"\n",
+    "base/time.h": "", "platform/loop/loop.h": "#include <sys/epoll.h>\n#include \"base/time.h\"\n",
     "platform/files/files.h": "#include <fcntl.h>\n#include \"platform/loop/loop.h\"\n",
     "sessions/session.h": "", "locks/lock.h": "#include \"sessions/session.h\"\n",
     "sessions/session_test.cc": "#include <sys/stat.h>\n#include \"locks/lock.h\"\n",
@@ -273,7 +272,6 @@ function selfTest() {
     ["edges/http/route.cc", "#include \"runs/run.h\"", "an edge includes a room"],
     ["edges/cli/verbs/ps.cc", "#include \"store/store.h\"", "an edge includes more of the store than its log"],
     ["daemon/wiring.h", "#include \"keeper/keeper.h\"", "the daemon includes the keeper"],
-    ["runs/service.cc", "#include <boost/asio.hpp>", "Asio outside platform"],
     ["edges/http/parse.cc", "#include <boost/beast/http.hpp>", "Beast outside platform"],
     ["runs/near.cc", "#include \"run.h\"", "a path that does not begin at src/"],
     ["crew/detour.cc", "#include \"runs/../locks/lock.h\"", "a path that leaves the room that it names"],

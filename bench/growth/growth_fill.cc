@@ -12,7 +12,7 @@
 
 #include "daemon/engine.h"
 #include "members/member_table.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "runs/run_table.h"
 #include "store/sqlite/sqlite_store.h"
 #include "work/work_table.h"
@@ -92,7 +92,7 @@ Result<> add_ended_member(Tx& tx, int64_t number, const Moment&) {
   return {};
 }
 
-Task<void> fill(AsioLoop& loop, Store& store, const Add& add, int64_t from, int64_t to, bool& is_done) {
+Task<void> fill(EpollLoop& loop, Store& store, const Add& add, int64_t from, int64_t to, bool& is_done) {
   for (int64_t first = from; first < to; first += at_once) {
     Moment now{loop.clock().wall(), loop.clock().boot_id(), loop.clock().boot()};
     auto last = std::min(first + at_once, to);
@@ -123,7 +123,7 @@ int main(int argc, char** argv) {
                stderr);
     return 2;
   }
-  AsioLoop loop;
+  EpollLoop loop;
   auto store = sqlite::SqliteStore::open(loop, argv[1], daemon::all_migrations());
   if (!store) return std::fprintf(stderr, "growth_fill: %s\n", store.error().message.c_str()), 1;
   bool is_done = false;

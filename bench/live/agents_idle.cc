@@ -28,7 +28,7 @@
 #include "figures.h"
 #include "inbox/question_table.h"
 #include "members/member_table.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "runs/keeper_client.h"
 #include "runs/run_table.h"
 #include "store/event_table.h"
@@ -144,7 +144,7 @@ RuntimeOptions options(const std::string& root) {
 
 /// The daemon's rooms below the runtime; no run is ever started.
 struct Rooms {
-  AsioLoop& loop;
+  EpollLoop& loop;
   std::unique_ptr<sqlite::SqliteStore> store;
   Pool pool;
   runs::KeeperClient keeper;
@@ -156,7 +156,7 @@ struct Rooms {
   minds::Minds minds;
   AgentRuntime live;
 
-  Rooms(AsioLoop& l, std::unique_ptr<sqlite::SqliteStore> opened, const std::string& root)
+  Rooms(EpollLoop& l, std::unique_ptr<sqlite::SqliteStore> opened, const std::string& root)
       : loop(l),
         store(std::move(opened)),
         pool(loop, 1),
@@ -269,7 +269,7 @@ Task<void> measure_say(Rooms& rooms, size_t count, json::object& figures) {
 json::object with_runtime(const std::string& folder, size_t count,
                           Task<void> (*measure)(Rooms&, size_t, json::object&)) {
   json::object figures;
-  AsioLoop loop;
+  EpollLoop loop;
   auto store = sqlite::SqliteStore::open(loop, folder + "/agents.db", all_migrations());
   if (!store) std::exit(1);
   Rooms rooms(loop, *std::move(store), folder);

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -39,7 +39,7 @@ cru::NewEvent sample_event(int writer, int64_t number) {
   return {"agent.output", "task-" + std::to_string(writer), {{"from_seq", number}, {"to_seq", number + 9}}};
 }
 
-cru::Task<void> write_until(cru::AsioLoop& loop, cru::Store& store, int writer, Steady::time_point end,
+cru::Task<void> write_until(cru::EpollLoop& loop, cru::Store& store, int writer, Steady::time_point end,
                             Round& round, int& left) {
   for (int64_t number = 1; Steady::now() < end; number += 10) {
     auto begun = Steady::now();
@@ -57,7 +57,7 @@ Round through_store(const fs::path& file, int writers, double seconds) {
   Round round;
   round.micros.reserve(1 << 20);
   {
-    cru::AsioLoop loop;
+    cru::EpollLoop loop;
     auto store = cru::sqlite::SqliteStore::open(loop, file.string(), cru::event_migrations());
     if (!store) std::exit(1);
     auto begun = Steady::now();

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "members/member_table.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 #include "work/work_service.h"
@@ -63,7 +63,7 @@ Who agent(int number, const char* operation, int64_t& requests) {
 }
 
 struct Bench {
-  AsioLoop& loop;
+  EpollLoop& loop;
   WorkQueue& queue;
   int64_t items, batch;
   int64_t asked = 0, requests = 0, done = 0;
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
   int64_t items = argc > 2 ? std::atoll(argv[2]) : 20'000, batch = argc > 3 ? std::atoll(argv[3]) : 1;
   int agents = argc > 4 ? std::atoi(argv[4]) : 64;
   for (bool putting : {true, false}) {
-    AsioLoop loop;
+    EpollLoop loop;
     auto before_writer = cpu_times();
     auto store = sqlite::SqliteStore::open(loop, file.string(), migrations());
     if (!store) return std::fprintf(stderr, "%s\n", store.error().message.c_str()), 1;

@@ -19,7 +19,7 @@
 #include "platform/files/files.h"
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "platform/net/http/listen.h"
 #include "platform/net/unix_socket.h"
 #include "platform/process/leashed_process.h"
@@ -285,7 +285,7 @@ class Daemon {
   KeptStateFolder state_;  ///< `.coven`
   ServingLock lock_;
   bool has_lock_ = false;
-  AsioLoop loop_;
+  EpollLoop loop_;
   Pool pool_{loop_, 4};
   std::unique_ptr<sqlite::SqliteStore> store_;
   std::unique_ptr<telemetry::OtlpExporter> exporter_;

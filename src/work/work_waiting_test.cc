@@ -163,7 +163,7 @@ class TicketTest : public testing::Test {
   std::unique_ptr<Ticket> ticket(std::vector<std::string> types = {}) {
     return std::make_unique<Ticket>(waiters, std::move(types));
   }
-  AsioLoop loop;
+  EpollLoop loop;
   std::shared_ptr<WorkWaiters> waiters = std::make_shared<WorkWaiters>(loop);
 };
 

@@ -37,6 +37,16 @@ class Loop {
   virtual TimerId set_timer(Duration after, std::function<void()> work) = 0;
   virtual void cancel_timer(TimerId id) = 0;
   virtual std::unique_ptr<Watch> watch(int fd) = 0;
+  /// For work that may wait for a disk and is mostly short, so that handing it to another thread and back
+  /// would take longer: does `work` as soon as nothing else is ready, on this thread, and then `done` on the
+  /// loop. Should it take long, another thread becomes the loop's meanwhile. On the loop's thread only;
+  /// `work` uses nothing of the loop.
+  virtual void step_aside(std::function<void()> work, std::function<void()> done) {
+    post([work = std::move(work), done = std::move(done)] {
+      work();
+      done();
+    });
+  }
 
   /// Starts a task that nobody awaits. It ends by itself, or with `drop_tasks`.
   void spawn(Task<void> task);

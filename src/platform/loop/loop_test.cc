@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "platform/files/fd.h"
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "platform/loop/patience_fixture.h"
 
 namespace cru {
@@ -43,7 +43,7 @@ class LoopTest : public testing::Test {
     note("slept");
   }
 
-  AsioLoop loop;
+  EpollLoop loop;
   std::vector<std::string> notes;
   using Notes = std::vector<std::string>;
 };

@@ -4,7 +4,7 @@
 #include <atomic>
 #include <map>
 
-#include "platform/loop/asio_loop.h"
+#include "platform/loop/epoll_loop.h"
 #include "platform/loop/patience_fixture.h"
 
 namespace cru {
@@ -37,6 +37,9 @@ class ThreadLoop final : public Loop {
     drop_tasks();
   }
   void stop() { real_.stop(); }
+  void step_aside(std::function<void()> work, std::function<void()> done) override {
+    real_.step_aside(std::move(work), std::move(done));
+  }
   void post(std::function<void()> work) override { real_.post(std::move(work)); }
   std::unique_ptr<Watch> watch(int fd) override { return real_.watch(fd); }
   TimerId set_timer(Duration after, std::function<void()> work) override {
@@ -84,7 +87,7 @@ class ThreadLoop final : public Loop {
     held_->advance(by);
     held_->advance_boot(by);
   }
-  AsioLoop real_;
+  EpollLoop real_;
   HeldClock* held_ = nullptr;
   Duration passed_{0};
   std::map<std::pair<Duration, TimerId>, std::function<void()>> timers_;

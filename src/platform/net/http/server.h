@@ -4,7 +4,7 @@
 /// knows no route and no user; it speaks no TLS, HTTP/2 or compression.
 ///
 /// Connections are tasks of the loop: destroy the server only after the loop has
-/// dropped them (`AsioLoop::run` does before it returns).
+/// dropped them (`EpollLoop::run` does before it returns).
 #include <cstddef>
 #include <functional>
 #include <memory>
