@@ -3,8 +3,7 @@
 namespace cru::sqlite {
 namespace {
 
-/// So many writes of callers that are being resumed are executed before the others have come.
-constexpr size_t worth_beginning = 16;
+constexpr std::chrono::seconds quiet{1};
 
 }  // namespace
 
@@ -35,7 +34,12 @@ SqliteStore::SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer
 SqliteStore::~SqliteStore() {
   *alive_ = false;
   {
+    std::lock_guard aside(aside_->mutex);
+    aside_->is_over = true;
+  }
+  {
     std::lock_guard lock(mutex_);
+    turns_.stop();
     stopping_ = true;
   }
   wake_.notify_one();
@@ -51,38 +55,115 @@ void SqliteStore::submit_write(std::unique_ptr<Job<Tx>> job) {
     return;
   }
   waiting_.push_back(std::move(job));
-  if (waiting_.size() == (resuming_ ? worth_beginning : 1)) wake_.notify_one();
+  auto next = turns_.added(waiting_.size());
+  lock.unlock();
+  call(next);
+}
+
+void SqliteStore::call(CommitTurns::Next next) {
+  if (next == CommitTurns::Next::writer) wake_.notify_one();
+  if (next == CommitTurns::Next::loop) commit_alone();
+}
+
+void SqliteStore::commit_alone() {
+  struct Alone : Group {
+    std::chrono::nanoseconds took{};
+  };
+  auto alone = std::make_shared<Alone>();
+  loop_.step_aside(
+      [this, aside = aside_, alone] {
+        std::lock_guard running(aside->mutex);
+        if (aside->is_over) return;
+        {
+          std::lock_guard lock(mutex_);
+          if (!turns_.loop_begins()) return;
+          alone->jobs.swap(waiting_);
+        }
+        auto begun = Steady::now();
+        alone->outcome = committer_->commit(alone->jobs, loop_.clock().wall());
+        alone->took = Steady::now() - begun;
+      },
+      [this, alive = alive_, alone] {
+        if (!*alive || alone->jobs.empty()) return;
+        bool is_writer_needed = false;
+        {
+          std::lock_guard lock(mutex_);
+          bool knows_of_files = quiet_at_.has_value();
+          note_use();
+          wants_checkpoint_ = committer_->wants_checkpoint();
+          is_writer_needed = wants_checkpoint_ || (quiet_at_ && !knows_of_files);
+          turns_.loop_ends(alone->took);
+        }
+        if (is_writer_needed) wake_.notify_one();
+        tell(*alone);
+      });
 }
 
 void SqliteStore::serve_writes() {
   std::unique_lock lock(mutex_);
   for (;;) {
-    auto has_work = [this] { return stopping_ || waiting_.size() >= (resuming_ ? worth_beginning : 1); };
-    // A quiet second is the time to copy the WAL back, and to overwrite a failed commit, which is tried until
-    // it succeeds; after that, sleep until there is work.
-    if (committer_->has_wal() || committer_->has_failed_commit()) {
-      if (!wake_.wait_for(lock, std::chrono::seconds(1), has_work)) {
-        lock.unlock();
-        (void)committer_->overwrite_failed_commit();
-        committer_->checkpoint();
-        if (when_quiet_) when_quiet_();
-        lock.lock();
-        if (committer_->has_failed_commit()) continue;
-      }
-    }
-    wake_.wait(lock, has_work);
-    if (waiting_.empty()) break;
-    auto jobs = std::exchange(waiting_, {});
-    bool is_open = resuming_;
-    lock.unlock();
-    auto outcome = committer_->commit(jobs, loop_.clock().wall(),
-                                      [&](std::vector<WriteJob>& more) { return gather(more, is_open); });
-    finish(std::move(jobs), std::move(outcome));
-    if (committer_->wants_checkpoint()) committer_->checkpoint();
-    lock.lock();
+    if (turns_.is_free() && stopping_ && waiting_.empty()) break;
+    if (turns_.has_work_for_writer(waiting_.size()) || (turns_.is_free() && (stopping_ || wants_checkpoint_)))
+      write_what_waits(lock);
+    else if (!quiet_at_)
+      wake_.wait(lock);
+    else if (Steady::now() < *quiet_at_)
+      wake_.wait_until(lock, *quiet_at_);
+    else
+      look_after_files(lock);
   }
   (void)committer_->overwrite_failed_commit();
   committer_->checkpoint();
+}
+
+void SqliteStore::write_what_waits(std::unique_lock<std::mutex>& lock) {
+  auto group = std::make_shared<Group>();
+  group->jobs.swap(waiting_);
+  bool is_open = turns_.is_resuming();
+  turns_.writer_begins();
+  lock.unlock();
+  if (!group->jobs.empty()) {
+    group->outcome = committer_->commit(group->jobs, loop_.clock().wall(),
+                                        [&](std::vector<WriteJob>& more) { return gather(more, is_open); });
+    lock.lock();
+    turns_.writer_has_committed(group->jobs.size());
+    lock.unlock();
+    // One post a commit.
+    loop_.post([this, alive = alive_, group] {
+      if (!*alive) return;
+      {
+        std::lock_guard told(mutex_);
+        turns_.group_is_told();
+      }
+      tell(*group);
+    });
+  }
+  if (committer_->wants_checkpoint()) committer_->checkpoint();
+  lock.lock();
+  wants_checkpoint_ = false;
+  note_use();
+  turns_.writer_ends();
+}
+
+/// A quiet second is the time to copy the WAL back, and to overwrite a failed commit, which is tried until it
+/// succeeds; after that, sleep until there is work.
+void SqliteStore::look_after_files(std::unique_lock<std::mutex>& lock) {
+  quiet_at_ = Steady::now() + quiet;
+  if (!turns_.is_free()) return;
+  turns_.writer_begins();
+  lock.unlock();
+  (void)committer_->overwrite_failed_commit();
+  committer_->checkpoint();
+  if (when_quiet_) when_quiet_();
+  lock.lock();
+  turns_.writer_ends();
+  if (!committer_->has_failed_commit()) quiet_at_.reset();
+}
+
+/// Called by whoever has used the committer, before anybody else may.
+void SqliteStore::note_use() {
+  quiet_at_.reset();
+  if (committer_->has_wal() || committer_->has_failed_commit()) quiet_at_ = Steady::now() + quiet;
 }
 
 /// A group that was begun while the callers of the last one were being resumed is open to the others of them:
@@ -90,39 +171,36 @@ void SqliteStore::serve_writes() {
 bool SqliteStore::gather(std::vector<WriteJob>& jobs, bool& is_open) {
   if (!is_open) return false;
   std::unique_lock lock(mutex_);
-  wake_.wait(lock, [this] { return stopping_ || !resuming_ || waiting_.size() >= worth_beginning; });
-  is_open = resuming_ && !stopping_;
+  wake_.wait(lock, [this] {
+    return stopping_ || !turns_.is_resuming() || waiting_.size() >= CommitTurns::worth_beginning;
+  });
+  is_open = turns_.is_resuming() && !stopping_;
   jobs.insert(jobs.end(), std::make_move_iterator(waiting_.begin()), std::make_move_iterator(waiting_.end()));
   return !std::exchange(waiting_, {}).empty();
 }
 
-void SqliteStore::finish(std::vector<WriteJob> jobs, GroupOutcome outcome) {
-  struct Batch {
-    std::vector<WriteJob> jobs;
-    GroupOutcome outcome;
-  };
-  auto batch = std::make_shared<Batch>(std::move(jobs), std::move(outcome));
-  // One post a commit: announce in order, then resume the callers.
-  loop_.post([this, alive = alive_, batch] {
-    if (!*alive) return;
-    // What the callers write next goes together: committed when the first of them has come, that one would be
-    // alone and leave the others to a second sync.
-    set_resuming(true);
-    if (brief_) brief_->end_snapshot();
-    changes_.note(batch->outcome.changed);
-    events_->announce(std::move(batch->outcome.events));
-    for (size_t i = 0; i < batch->jobs.size(); ++i) {
-      const auto& error = batch->outcome.errors[i];
-      batch->jobs[i]->finish(error ? &*error : nullptr);
-    }
-    if (*alive) set_resuming(false);
-  });
-}
-
-void SqliteStore::set_resuming(bool resuming) {
-  std::lock_guard lock(mutex_);
-  resuming_ = resuming;
-  if (!resuming) wake_.notify_one();
+/// On the loop: announces in order, then resumes the callers. What they write next goes together: committed
+/// when the first of them has come, that one would be alone and leave the others to a second sync.
+void SqliteStore::tell(Group& group) {
+  {
+    std::lock_guard lock(mutex_);
+    turns_.begin_resuming();
+  }
+  auto alive = alive_;
+  if (brief_) brief_->end_snapshot();
+  changes_.note(group.outcome.changed);
+  events_->announce(std::move(group.outcome.events));
+  for (size_t i = 0; i < group.jobs.size(); ++i) {
+    const auto& error = group.outcome.errors[i];
+    group.jobs[i]->finish(error ? &*error : nullptr);
+  }
+  if (!*alive) return;
+  auto next = CommitTurns::Next::nobody;
+  {
+    std::lock_guard lock(mutex_);
+    next = turns_.end_resuming(waiting_.size());
+  }
+  call(next);
 }
 
 SqliteStore::Lease SqliteStore::lease_reader() {

@@ -1,7 +1,8 @@
 #pragma once
-/// SqliteStore: the store of one machine. One thread writes, with one
-/// connection that alone checkpoints; readers are read-only beside it. A brief read
-/// is done at once, on the loop's thread.
+/// SqliteStore: the store of one machine. One connection writes, and it alone checkpoints; it is used by one
+/// thread at a time, the writing one or the loop's (see CommitTurns). Readers are read-only beside it. A
+/// brief read is done at once, on the loop's thread.
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -10,14 +11,15 @@
 
 #include "platform/loop/pool.h"
 #include "store/sqlite/brief_reader.h"
+#include "store/sqlite/commit_turns.h"
 #include "store/sqlite/committer.h"
 
 namespace cru::sqlite {
 
 class SqliteStore final : public Store {
  public:
-  /// Errors: those of Committer::open, which says what `keep_folder` is. It is called on the writing thread,
-  /// and so is `when_quiet`, each time when nothing was written for a second after something was.
+  /// Errors: those of Committer::open, which says what `keep_folder` is. It is called on the thread that
+  /// commits; `when_quiet` on the writing thread, when nothing was written for a second after something was.
   /// Submitting more than `max_waiting` writes answers overloaded.
   static Result<std::unique_ptr<SqliteStore>> open(Loop& loop, const std::string& path,
                                                    std::span<const Migration> migrations,
@@ -37,10 +39,19 @@ class SqliteStore final : public Store {
  private:
   SqliteStore(Loop& loop, std::string path, std::unique_ptr<Committer> committer,
               std::function<void()> when_quiet);
+  using Steady = std::chrono::steady_clock;
+  struct Group {
+    std::vector<WriteJob> jobs;
+    GroupOutcome outcome;
+  };
+  void call(CommitTurns::Next next);
+  void commit_alone();
   void serve_writes();
+  void write_what_waits(std::unique_lock<std::mutex>& lock);
+  void look_after_files(std::unique_lock<std::mutex>& lock);
   bool gather(std::vector<WriteJob>& jobs, bool& is_open);
-  void finish(std::vector<WriteJob> jobs, GroupOutcome outcome);
-  void set_resuming(bool resuming);
+  void note_use();
+  void tell(Group& group);
   struct Lease {
     std::unique_ptr<Connection> connection;
     int64_t generation = 0;  ///< of the database that it reads
@@ -58,12 +69,21 @@ class SqliteStore final : public Store {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::vector<WriteJob> waiting_;
-  bool resuming_ = false;  ///< the callers of a commit are being resumed
+  CommitTurns turns_;
+  /// When to copy the WAL back, and to overwrite a failed commit, unless something is written before.
+  std::optional<Steady::time_point> quiet_at_;
+  bool wants_checkpoint_ = false;  ///< now: the WAL has grown too long
   std::vector<Lease> free_readers_;
   std::unique_ptr<BriefReader> brief_;  ///< the loop's own
   bool is_opening_brief_ = false, has_no_brief_ = false, is_turn_noted_ = false;
   bool stopping_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  /// Held while the loop's thread commits. It is no longer the loop's if that takes long.
+  struct Aside {
+    std::mutex mutex;
+    bool is_over = false;
+  };
+  std::shared_ptr<Aside> aside_ = std::make_shared<Aside>();
 
   std::thread writer_;
   Pool readers_;

@@ -223,6 +223,54 @@ TEST_F(StoreTest, WhatItsCallersWriteNextIsBegunWhileTheyAreResumedAndIsOneGroup
   EXPECT_EQ(last_seen, std::vector<int64_t>(callers, 2 * callers - 1)) << "each sees the events of all";
 }
 
+TEST_F(StoreTest, AWriteThatIsAloneIsCommittedByTheLoopsThread) {
+  for (int i = 0; i < 3; ++i) {
+    std::thread::id asked, wrote;
+    expect_submitted(1);
+    thread->on_loop([&] { asked = std::this_thread::get_id(); });
+    submit([&](Tx&) -> Result<int64_t> {
+      wrote = std::this_thread::get_id();
+      return 0;
+    });
+    finished->wait();
+    EXPECT_EQ(wrote, asked);
+  }
+}
+
+TEST_F(StoreTest, TheLogIsCopiedBackAlsoWhenEveryWriteIsAlone) {
+  constexpr size_t megabyte = 1 << 20, count = 60;
+  for (size_t i = 0; i < count; ++i)
+    ASSERT_TRUE(write(adding(fmt::format("{:02}{}", i, std::string(megabyte, 'x')))));
+  EXPECT_LT(std::filesystem::file_size(path() + "-wal"), count * megabyte);
+}
+
+TEST_F(StoreTest, AWriteThatIsTheLoopsIsCommittedWhenTheStoreEndsFirst) {
+  thread->on_loop([&] {
+    thread->loop.spawn([](Store* store) -> Task<void> {
+      (void)co_await store->write(adding("a"));
+      ADD_FAILURE() << "nobody is left to be told";
+    }(store.get()));
+    store.reset();
+  });
+  reopen();
+  EXPECT_EQ(notes(), Texts{"a"});
+}
+
+TEST_F(StoreTest, ItsEndWaitsForTheWriteThatTheLoopsThreadCommits) {
+  Hold held;
+  hold(held);
+  std::atomic<bool> is_ended = false;
+  thread->loop.post([&] {
+    store.reset();
+    is_ended = true;
+  });
+  EXPECT_FALSE(is_ended);
+  held.go_on.count_down();
+  EXPECT_TRUE(eventually([&] { return is_ended.load(); }));
+  EXPECT_TRUE(outcomes.empty());
+  reopen();
+}
+
 TEST_F(StoreTest, OneCommitHasOneTime) {
   auto now = [](Tx& tx) -> Result<Time> { return tx.now(); };
   EXPECT_EQ(*write(now), clock.wall());
@@ -311,7 +359,7 @@ TEST_F(StoreTest, CommitsWhatWasSubmittedBeforeItEnds) {
   Hold held;
   hold(held);
   submit(adding("a"));
-  thread->stop();
+  thread->loop.stop();
   held.go_on.count_down();
   reopen();
   EXPECT_EQ(notes(), Texts{"a"});
