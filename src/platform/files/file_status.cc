@@ -18,6 +18,14 @@ std::unexpected<std::error_code> last_error() {
 
 }  // namespace
 
+FileIdentity file_identity(const std::string& path) {
+  struct statx status{};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_SIZE, &status) != 0) return {};
+  return {.device = uint64_t(status.stx_dev_major) << 32 | status.stx_dev_minor,
+          .inode = status.stx_ino,
+          .size = static_cast<int64_t>(status.stx_size)};
+}
+
 FileStatus to_file_status(const struct stat& status) {
   return {.device = status.st_dev,
           .inode = status.st_ino,

@@ -82,6 +82,18 @@ TEST(FolderListing, SeesLinksAsThemselves) {
   EXPECT_TRUE(seen["link"].is_link());
 }
 
+TEST(FileIdentity, IsOfTheFileAndNotOfItsName) {
+  TemporaryFolder folder;
+  EXPECT_EQ(file_identity(folder / "none").inode, 0U);
+  ASSERT_TRUE(write_file(folder / "a", "four"));
+  auto identity = file_identity(folder / "a");
+  EXPECT_EQ(identity.size, 4);
+  ASSERT_EQ(::rename((folder / "a").c_str(), (folder / "b").c_str()), 0);
+  EXPECT_TRUE(identity.is_same(file_identity(folder / "b")));
+  ASSERT_TRUE(write_file(folder / "a", "four"));
+  EXPECT_FALSE(identity.is_same(file_identity(folder / "a")));
+}
+
 TEST(FolderListing, IsFalseForWhatIsNoFolder) {
   TemporaryFolder folder;
   ASSERT_TRUE(write_file(folder / "f", "x"));

@@ -5,12 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
 
+#include "platform/files/file_status.h"
 #include "platform/files/pid_file.h"
 
 namespace cru {
@@ -44,6 +46,7 @@ Result<std::string> read_file(const std::string& path, size_t limit) {
   if (!fd) return fail(open_error(errno, path));
   if (auto plain = refuse_special(fd, path); !plain) return fail(plain.error());
   std::string content;
+  content.reserve(std::min(static_cast<size_t>(file_status(fd).size), limit));
   char buffer[16384];
   for (;;) {
     ssize_t count = ::read(fd.get(), buffer, sizeof buffer);

@@ -174,9 +174,12 @@ Result<> Committer::overwrite_failed_commit() {
 /// is made again from what is open before anything more is begun. Until that succeeds nothing is.
 Result<> Committer::stay_where_it_was() {
   if (!connection_) return {};
-  if (connection_->has_moved())
+  auto files = connection_->look_at_files();
+  if (files == Connection::Files::moved) {
     if (auto again = write_again(); !again) return again;
-  if (is_cut_ || connection_->is_cut()) return refuse_cut();
+    files = connection_->look_at_files();
+  }
+  if (is_cut_ || files == Connection::Files::cut) return refuse_cut();
   if (std::exchange(is_nameless_, false)) end_trouble(nameless_trouble);
   return {};
 }
@@ -292,10 +295,20 @@ std::optional<Error> Committer::read(Store::Job<Reader>& job) {
 void Committer::checkpoint() {
   if (!connection_ || is_cut_) return;
   // Before, not after: what is copied makes it longer again.
-  if (connection_->is_cut())
+  if (connection_->look_at_files() == Connection::Files::cut)
     (void)refuse_cut();
   else
     connection_->checkpoint();
+}
+
+bool Committer::lengthen_wal() {
+  constexpr int64_t piece = 1 << 20;
+  if (!connection_ || is_cut_ || has_failed_commit_) return false;
+  try {
+    return connection_->lengthen_wal(usual_wal_size, piece);
+  } catch (const StoreFailure&) {
+    return false;  // somebody else writes
+  }
 }
 
 std::optional<Error> ReadAccess::run(Store::Job<Reader>& job) {

@@ -52,9 +52,14 @@ class Committer {
   EventBounds bounds() const { return bounds_; }
   bool is_fresh() const { return fresh_; }
   /// True when the WAL has grown enough to be copied back now, without waiting for a quiet moment.
-  bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > 4096; }
+  bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > max_wal_pages; }
   bool has_wal() const { return connection_ && connection_->wal_pages() > 0; }
   void checkpoint();
+  /// Makes the WAL as long as it will be, a megabyte at a time. True if there is more to do.
+  bool lengthen_wal();
+  static constexpr int max_wal_pages = 4096;
+  /// With the pages' headers, and room for the commit that goes beyond.
+  static constexpr int64_t usual_wal_size = (max_wal_pages + 256) * (4096 + 24);
   /// Counts how often the database was made again. Whoever reads has to open it anew then.
   int64_t generation() const { return generation_; }
 

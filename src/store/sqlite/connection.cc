@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 
 #include "platform/files/cached_reading.h"
-#include "platform/files/file_status.h"
 
 namespace cru::sqlite {
 
@@ -33,7 +33,12 @@ void hash_text(sqlite3_context* context, int /*count*/, sqlite3_value** values) 
 /// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.
 constexpr sqlite3_int64 max_piece = 64 << 10;
 
-/// Writes a file's bytes over themselves and syncs them.
+bool is_all_zeros(std::string_view bytes) {
+  return bytes.empty() ||
+         (bytes[0] == '\0' && std::memcmp(bytes.data(), bytes.data() + 1, bytes.size() - 1) == 0);
+}
+
+/// Writes a file's bytes over themselves and syncs them. Where there are only zeros no frame has ever been.
 int rewrite(sqlite3_file* file) {
   const auto& call = *file->pMethods;
   sqlite3_int64 size = 0;
@@ -43,7 +48,7 @@ int rewrite(sqlite3_file* file) {
     piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, max_piece)));
     auto length = static_cast<int>(piece.size());
     code = call.xRead(file, piece.data(), length, at);
-    if (code == SQLITE_OK) code = call.xWrite(file, piece.data(), length, at);
+    if (code == SQLITE_OK && !is_all_zeros(piece)) code = call.xWrite(file, piece.data(), length, at);
   }
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
@@ -55,6 +60,18 @@ void read_by_offset() {
     if (auto* files = sqlite3_vfs_find(nullptr))
       files->xSetSystemCall(files, "pread64", reinterpret_cast<sqlite3_syscall_ptr>(&read_at_offset));
   });
+}
+
+/// Writes zeros behind a file's end and syncs them.
+int append_zeros(sqlite3_file* file, sqlite3_int64 from, sqlite3_int64 to) {
+  const auto& call = *file->pMethods;
+  const std::string zeros(max_piece, '\0');
+  int code = SQLITE_OK;
+  for (auto at = from; code == SQLITE_OK && at < to; at += max_piece)
+    code = call.xWrite(file, zeros.data(), static_cast<int>(std::min(to - at, max_piece)), at);
+  if (code == SQLITE_OK) code = call.xSync(file, SQLITE_SYNC_NORMAL);
+  if (code != SQLITE_OK) call.xTruncate(file, from);
+  return code;
 }
 
 constexpr int steps_a_look = 256, steps_a_statement = 32;
@@ -99,6 +116,9 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
       connection->file_ = options.path;
       connection->wal_file_ = options.path + "-wal";
       connection->note_size();
+      connection->identity_ = file_identity(options.path);
+      // It may be another one's already.
+      if (connection->has_moved()) connection->identity_ = {};
     }
   } catch (const StoreFailure& failure) {
     return fail(failure.error);
@@ -124,12 +144,32 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
 void Connection::make_wal_durable() {
   set_checkpoint_on_close(false);
   execute("BEGIN IMMEDIATE");
-  sqlite3_file* wal = nullptr;
-  int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &wal);
-  if (code == SQLITE_OK && wal && wal->pMethods) code = rewrite(wal);
+  int code = SQLITE_OK;
+  if (auto* file = wal()) code = rewrite(file);
   execute("ROLLBACK");
   if (code != SQLITE_OK) throw StoreFailure{to_error(code, sqlite3_errstr(code))};
   set_checkpoint_on_close(true);
+}
+
+/// Null if there is none yet.
+sqlite3_file* Connection::wal() {
+  sqlite3_file* file = nullptr;
+  int code = sqlite3_file_control(handle_, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file);
+  return code == SQLITE_OK && file && file->pMethods ? file : nullptr;
+}
+
+/// The write lock keeps every other process from appending meanwhile. An empty WAL stays empty: its header
+/// comes first.
+bool Connection::lengthen_wal(int64_t length, int64_t piece) {
+  auto* file = wal();
+  sqlite3_int64 size = 0;
+  if (!file || file->pMethods->xFileSize(file, &size) != SQLITE_OK || size == 0 || size >= length)
+    return false;
+  execute("BEGIN IMMEDIATE");
+  int code = file->pMethods->xFileSize(file, &size);
+  if (code == SQLITE_OK) code = append_zeros(file, size, std::min<sqlite3_int64>(size + piece, length));
+  execute("ROLLBACK");
+  return code == SQLITE_OK;
 }
 
 void Connection::be_brief() {
@@ -337,26 +377,22 @@ void Connection::checkpoint() {
 }
 
 void Connection::note_size() {
-  if (file_.empty()) return;
-  if (auto found = file_status(file_)) size_ = std::max(size_, found->size);
-}
-
-bool Connection::is_cut() const {
-  if (file_.empty()) return false;
-  auto found = file_status(file_);
-  return found && found->size < size_;
+  if (!file_.empty()) size_ = std::max(size_, file_identity(file_).size);
 }
 
 bool Connection::has_moved() {
   int moved = 0;
-  if (sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0)
-    return true;
-  if (wal_file_.empty()) return false;
-  auto wal = file_status(wal_file_);
-  auto inode = wal ? wal->inode : 0;
+  return sqlite3_file_control(handle_, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK && moved != 0;
+}
+
+Connection::Files Connection::look_at_files() {
+  if (file_.empty()) return has_moved() ? Files::moved : Files::there;
+  auto file = file_identity(file_), wal = file_identity(wal_file_);
+  if (!file.is_same(identity_)) return Files::moved;
   // Made by the first commit, or left by an earlier process: from then on it stays as long as we do.
-  if (wal_inode_ == 0) wal_inode_ = inode;
-  return wal_inode_ != 0 && wal_inode_ != inode;
+  if (wal_identity_.inode == 0) wal_identity_ = wal;
+  if (!wal.is_same(wal_identity_)) return Files::moved;
+  return file.size < size_ ? Files::cut : Files::there;
 }
 
 void Connection::copy_to(const std::string& path) {

@@ -155,9 +155,16 @@ void SqliteStore::look_after_files(std::unique_lock<std::mutex>& lock) {
   (void)committer_->overwrite_failed_commit();
   committer_->checkpoint();
   if (when_quiet_) when_quiet_();
+  while (committer_->lengthen_wal() && is_idle()) {
+  }
   lock.lock();
   turns_.writer_ends();
   if (!committer_->has_failed_commit()) quiet_at_.reset();
+}
+
+bool SqliteStore::is_idle() {
+  std::lock_guard lock(mutex_);
+  return waiting_.empty() && !stopping_;
 }
 
 /// Called by whoever has used the committer, before anybody else may.

@@ -50,6 +50,7 @@ class SqliteStore final : public Store {
   void write_what_waits(std::unique_lock<std::mutex>& lock);
   void look_after_files(std::unique_lock<std::mutex>& lock);
   bool gather(std::vector<WriteJob>& jobs, bool& is_open);
+  bool is_idle();
   void note_use();
   void tell(Group& group);
   struct Lease {

@@ -6,6 +6,7 @@
 #include "platform/files/kept_state_folder.h"
 #include "platform/files/own_mark.h"
 #include "platform/files/trouble.h"
+#include "store/sqlite/wal_file.h"
 #include "store/store_fixture.h"
 
 namespace cru::sqlite {
@@ -242,6 +243,26 @@ TEST_F(StoreTest, TheLogIsCopiedBackAlsoWhenEveryWriteIsAlone) {
   for (size_t i = 0; i < count; ++i)
     ASSERT_TRUE(write(adding(fmt::format("{:02}{}", i, std::string(megabyte, 'x')))));
   EXPECT_LT(std::filesystem::file_size(path() + "-wal"), count * megabyte);
+}
+
+/// A sync is quicker where nothing has to be allocated. Zeros are no frames, whoever reads them.
+TEST_F(StoreTest, InAQuietSecondTheLogBecomesAsLongAsItWillBe) {
+  namespace fs = std::filesystem;
+  auto wal = path() + "-wal";
+  ASSERT_TRUE(write(adding("a")));
+  ASSERT_TRUE(eventually([&] { return fs::file_size(wal) == Committer::usual_wal_size; }));
+  ASSERT_TRUE(write(adding("b")));
+  EXPECT_EQ(fs::file_size(wal), Committer::usual_wal_size);
+  // As a kill would leave them.
+  TemporaryFolder left;
+  for (const char* part : {"", "-wal"}) fs::copy_file(path() + part, left / (std::string("store.db") + part));
+  LoopThread other(clock);
+  auto opened = SqliteStore::open(other.loop, left / "store.db", schema);
+  ASSERT_TRUE(opened);
+  EXPECT_EQ(*other.await([&] { return (*opened)->read(all); }), (Texts{"a", "b"}));
+  auto found = read_wal(*read_file(left / "store.db-wal", 64 << 20));
+  EXPECT_FALSE(found.is_damaged);
+  other.on_loop([&] { opened->reset(); });
 }
 
 TEST_F(StoreTest, AWriteThatIsTheLoopsIsCommittedWhenTheStoreEndsFirst) {

@@ -69,10 +69,15 @@ class WalReader {
   size_t frame_size() const { return frame_header_size + page_size_; }
   bool has_frame(size_t at) const { return at + frame_size() <= bytes_.size(); }
   bool has_salts(size_t at) const { return bytes_.substr(at + 8, 8) == salts_; }
+  /// Not yet: zeros stand behind the end.
+  bool has_nothing(size_t at) const {
+    return bytes_.substr(at + 8, 8) == std::string_view("\0\0\0\0\0\0\0\0", 8);
+  }
   /// Some may be damaged too, and others of an earlier use of the file.
   std::string_view most_frequent_salts() const {
     std::map<std::string_view, int64_t> seen;
-    for (size_t at = header_size; has_frame(at); at += frame_size()) ++seen[bytes_.substr(at + 8, 8)];
+    for (size_t at = header_size; has_frame(at); at += frame_size())
+      if (!has_nothing(at)) ++seen[bytes_.substr(at + 8, 8)];
     auto most = std::ranges::max_element(seen, {}, [](const auto& entry) { return entry.second; });
     return most == seen.end() ? salts_ : most->first;
   }

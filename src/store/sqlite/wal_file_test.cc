@@ -74,6 +74,14 @@ TEST_F(WalFileTest, AFirstBlockThatIsGoneIsDamageAndTheOtherFramesAreCounted) {
   EXPECT_GE(found.lost_commits, 5);
 }
 
+TEST_F(WalFileTest, ZerosBehindTheEndAreNoFrames) {
+  auto bytes = bytes_after(4) + std::string(100 * frame, '\0');
+  EXPECT_EQ(read_wal(bytes).commits, 5);
+  EXPECT_FALSE(read_wal(bytes).is_damaged);
+  bytes.replace(0, 32, 32, '\0');
+  EXPECT_EQ(read_wal(bytes).lost_commits, 5) << "though most of the file is nothing";
+}
+
 TEST_F(WalFileTest, WhatIsNoLogAtAllIsDamageThoughNothingCanBeCounted) {
   EXPECT_TRUE(read_wal(std::string(8192, '\0')).is_damaged);
   EXPECT_TRUE(read_wal(std::string(100, 'x')).is_damaged);
