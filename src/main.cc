@@ -1,4 +1,6 @@
 // One binary: the daemon, the keeper and the command line.
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -21,5 +23,8 @@ int main(int argc, char** argv) {
   // Before the command line: what an agent starts must be small and quick.
   if (verb == "mcp")
     if (int code = cru::mcp::run_stdio(argc - 2, argv + 2); code >= 0) return code;
-  return cru::cli::run(cru::cli::command_table(), argc, argv);
+  int code = cru::cli::run(cru::cli::command_table(), argc, argv);
+  // What is left is memory, which the system takes back sooner than destructors do.
+  std::fflush(nullptr);
+  std::_Exit(code);
 }

@@ -47,7 +47,9 @@ void Keeper::on_accept(const Fd& listener, bool is_agents) {
 
 void Keeper::drop(uint64_t id) {
   connections_.erase(id);
-  if (daemon_ == id) daemon_ = 0;
+  if (daemon_ != id) return;
+  daemon_ = 0;
+  if (!unsaved_.empty()) save_at_ = now_;  // nobody else has them
 }
 
 void Keeper::on_connection(uint64_t id, uint32_t events) {

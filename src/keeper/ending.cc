@@ -1,5 +1,6 @@
 // How runs end: reaping, the rest of the tree, the last bytes, the exit record.
 #include <signal.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -19,6 +20,9 @@ constexpr int64_t max_drain_bytes = 1
 /// A supervisor has to end its run within the grace period and this. More than it is itself patient.
 constexpr Duration supervisor_patience = 45s;
 constexpr Duration orphan_patience = 10s;
+
+/// So long an exit may be in our memory only while a daemon makes it durable.
+constexpr Duration daemon_patience = 20ms;
 
 int64_t millis(timeval time) { return time.tv_sec * 1000 + time.tv_usec / 1000; }
 
@@ -61,11 +65,17 @@ void Keeper::begin_end(Run& run, int signal, Duration grace) {
 }
 
 void Keeper::take_reports(Run& run) {
+  if (!run.orders) return;
   SupervisorReport report;
-  while (run.orders && recv(run.orders.get(), &report, sizeof report, MSG_DONTWAIT) == sizeof report) {
+  ssize_t size = 0;
+  while ((size = recv(run.orders.get(), &report, sizeof report, MSG_DONTWAIT)) == sizeof report) {
     if (report.kind == SupervisorReport::Kind::exited) main_ended(run, report.number, report.usage);
     if (report.kind == SupervisorReport::Kind::left) run.left_behind = report.number;
   }
+  // It is about to end, which SIGCHLD tells. To be woken for a closed socket until then would keep the
+  // processor busy on which it may have to end.
+  bool is_closed = size == 0 || (size < 0 && errno != EAGAIN && errno != EINTR);
+  if (is_closed) epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, run.orders.get(), nullptr);
 }
 
 void Keeper::main_ended(Run& run, int status, const rusage& usage) {
@@ -152,58 +162,74 @@ void Keeper::finish(Run& run) {
   run.finished = true;
   run.overdue_at = never;
   finished_.push_back(run.uid);
-  commit_at_ = now_;
 }
 
-/// Makes the records of all that ended in this wake-up durable, with one sync of the folder, and only then
-/// tells of it.
-void Keeper::commit_exits() {
-  if (finished_.empty() || now_ < commit_at_) return;
-  std::vector<std::string> failed, saved;
+/// Turns what ended in this wake-up into records, and has the daemon told of them.
+void Keeper::record_exits() {
+  if (finished_.empty()) return;
   for (const auto& uid : finished_) {
     Run& run = *runs_.at(uid);
-    bool signaled = WIFSIGNALED(run.status);
-    ExitRecord record;
-    record.uid = run.uid;
-    record.task_id = run.task_id;
-    if (signaled)
-      record.signal = WTERMSIG(run.status);
-    else
-      record.code = WEXITSTATUS(run.status);
-    record.reason = run.over_limit ? "output_limit" : signaled ? "signaled" : "exited";
-    record.first_seq = run.first_seq;
-    record.last_seq = run.splitter.last_seq();
-    record.bytes = run.output.bytes();
-    record.line_count = record.last_seq - run.first_seq + 1;
-    record.ended_at = timestamp();
-    record.pid = run.pid;
-    record.start_time = run.start_time;
-    record.boot_id = boot_id_;
-    record.max_rss_kb = run.usage.ru_maxrss;
-    record.cpu_ms = millis(run.usage.ru_utime) + millis(run.usage.ru_stime);
-    record.delivered = run.deliveries.delivered();
-    record.left_behind = run.left_behind;
-    // Where we end because the project is gone, nobody will ask for it, and there is no place to keep it.
-    bool is_of_no_use = terminating_ && is_removed(exits_folder_);
-    if (!is_of_no_use && !save_exit(exits_folder_.get(), record)) {
-      failed.push_back(uid);
-      continue;
-    }
-    ended_[uid] = {std::move(record), run.marked, run.dirty, true};
-    saved.push_back(uid);
-  }
-  if (!saved.empty()) fsync(exits_folder_.get());
-  for (const auto& uid : saved) {
-    Run& run = *runs_.at(uid);
+    ended_[uid] = {exit_of(run), run.marked, run.dirty, true};
+    unsaved_.push_back(uid);
     if (run.timer != never) timers_.erase({run.timer, run.slot});
     slots_.erase(run.slot);
     runs_.erase(uid);
     notices_.push_back(uid);
   }
-  finished_ = std::move(failed);
+  finished_.clear();
+  bool may_be_spared = connections_.contains(daemon_) && !terminating_;
+  save_at_ = std::min(save_at_, may_be_spared ? now_ + daemon_patience : now_);
+}
+
+ExitRecord Keeper::exit_of(const Run& run) const {
+  bool signaled = WIFSIGNALED(run.status);
+  ExitRecord record;
+  record.uid = run.uid;
+  record.task_id = run.task_id;
+  if (signaled)
+    record.signal = WTERMSIG(run.status);
+  else
+    record.code = WEXITSTATUS(run.status);
+  record.reason = run.over_limit ? "output_limit" : signaled ? "signaled" : "exited";
+  record.first_seq = run.first_seq;
+  record.last_seq = run.splitter.last_seq();
+  record.bytes = run.output.bytes();
+  record.line_count = record.last_seq - run.first_seq + 1;
+  record.ended_at = timestamp();
+  record.pid = run.pid;
+  record.start_time = run.start_time;
+  record.boot_id = boot_id_;
+  record.max_rss_kb = run.usage.ru_maxrss;
+  record.cpu_ms = millis(run.usage.ru_utime) + millis(run.usage.ru_stime);
+  record.delivered = run.deliveries.delivered();
+  record.left_behind = run.left_behind;
+  return record;
+}
+
+/// Makes the records durable that no daemon has taken over by now, with one sync of the folder. A daemon that
+/// has one in its database says so within a moment, and its syncs take less time than ours: then there is
+/// nothing to save.
+void Keeper::save_exits() {
+  if (now_ < save_at_) return;
+  save_at_ = never;
+  // Where we end because the project is gone, nobody will ask for them, and there is no place to keep them.
+  bool is_of_no_use = terminating_ && is_removed(exits_folder_);
+  std::vector<std::string> failed;
+  bool has_saved = false;
+  for (const auto& uid : std::exchange(unsaved_, {})) {
+    auto ended = ended_.find(uid);
+    if (ended == ended_.end() || is_of_no_use) continue;
+    if (save_exit(exits_folder_.get(), ended->second.record))
+      has_saved = true;
+    else
+      failed.push_back(uid);
+  }
+  if (has_saved) fsync(exits_folder_.get());
+  unsaved_ = std::move(failed);
+  if (unsaved_.empty()) return;
+  save_at_ = now_ + 1s;
   // Where removals are not told, this is how they show.
-  if (!finished_.empty() && state_at_ == never && is_removed(exits_folder_)) state_at_ = now_;
-  commit_at_ = finished_.empty() ? never : now_ + 1s;
+  if (state_at_ == never && is_removed(exits_folder_)) state_at_ = now_;
 }
 
 }  // namespace cru

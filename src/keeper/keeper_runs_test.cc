@@ -22,7 +22,7 @@ TEST_F(KeeperRuns, KeepsOutputAndExitCode) {
   EXPECT_EQ(bytes("a"), "one\nno newline");
   EXPECT_EQ(bytes("a", "stderr"), "two\n");
   EXPECT_EQ(int_or(exit, "bytes"), static_cast<int64_t>(fs::file_size(root_ / ".coven/output/task-a.jsonl")));
-  EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.json"));
+  EXPECT_TRUE(eventually([&] { return fs::exists(root_ / ".coven/exits/a.json"); }));
   EXPECT_EQ(int_or(daemon_->notice("grew", "a"), "last_seq") >= 1, true);
 }
 

@@ -74,7 +74,7 @@ TEST_F(KeeperState, WhateverIsRemovedInItIsMadeAgainAndRunsCanEnd) {
     other.ask({{"op", "hello"}, {"role", "daemon"}});
     other.ask({{"op", "write"}, {"uid", active}, {"delivery", "1"}, {"data", to_base64("\n")}});
     EXPECT_EQ(int_or(other.exit_of(active), "code"), 3);
-    EXPECT_TRUE(there("exits/" + active + ".json"));
+    EXPECT_TRUE(eventually([&] { return there("exits/" + active + ".json"); }));
     EXPECT_EQ(bytes(active), "one\ntwo\n");
     daemon_ = std::make_unique<Client>(root_);
     daemon_->ask({{"op", "hello"}, {"role", "daemon"}, {"version", "t"}});
@@ -89,7 +89,7 @@ TEST_F(KeeperState, AFolderWhosePlaceIsTakenIsMadeWhenItIsFree) {
   daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});
   fs::remove(root_ / ".coven/exits");
   EXPECT_EQ(int_or(daemon_->exit_of("a"), "code"), 3);
-  EXPECT_TRUE(fs::exists(root_ / ".coven/exits/a.json"));
+  EXPECT_TRUE(eventually([&] { return fs::exists(root_ / ".coven/exits/a.json"); }));
 }
 
 /// One that somebody unpacks in its place is not ours, and is not filled.

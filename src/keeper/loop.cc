@@ -136,27 +136,30 @@ void Keeper::serve() {
     now_ = boot_clock();
     for (int i = 0; i < count; ++i) dispatch(events[i].data.u64, events[i].events);
     fire_timers();
-    commit_exits();
+    record_exits();
     do {
       send_notices();
       flush_connections();
     } while (notices_ready());
+    save_exits();
   }
+  save_at_ = now_;
+  save_exits();
   unlinkat(state_.folder.get(), "keeper.sock", 0);
   unlinkat(state_.folder.get(), "door/keeper.sock", 0);
   lock_.reset();  // before clients see their connection end: a successor may start at once
 }
 
 bool Keeper::should_end() {
-  bool idle = runs_.empty() && connections_.empty();
+  bool idle = runs_.empty() && connections_.empty() && unsaved_.empty();
   if (!idle) idle_at_ = never;
   if (idle && idle_at_ == never) idle_at_ = now_ + (memory_.empty() ? max_idle : max_idle_remembering);
-  if (terminating_) return runs_.empty() || now_ >= give_up_at_;
+  if (terminating_) return (runs_.empty() && unsaved_.empty()) || now_ >= give_up_at_;
   return stopping_ || now_ >= idle_at_;
 }
 
 int Keeper::wait_millis() const {
-  BootTime next = std::min({idle_at_, commit_at_, listen_at_, give_up_at_, state_at_});
+  BootTime next = std::min({idle_at_, save_at_, listen_at_, give_up_at_, state_at_});
   if (!timers_.empty()) next = std::min(next, timers_.begin()->first);
   if (next == never) return -1;
   return static_cast<int>(std::clamp<int64_t>((next - now_).count(), 0, 1 << 30));

@@ -104,7 +104,9 @@ class Keeper {
   void settle(Run& run);
   bool drain(Run& run);
   void finish(Run& run);
-  void commit_exits();
+  void record_exits();
+  ExitRecord exit_of(const Run& run) const;
+  void save_exits();
 
   // control.cc: clients
   void on_accept(const Fd& listener, bool is_agents);
@@ -151,11 +153,12 @@ class Keeper {
   std::set<pid_t> daemons_;
   std::map<uint64_t, std::unique_ptr<Connection>> connections_;
   std::set<std::pair<BootTime, uint64_t>> timers_;
-  std::vector<std::string> finished_;
+  std::vector<std::string> finished_;  ///< in this wake-up
+  std::vector<std::string> unsaved_;   ///< of `ended_`: those that may have no file yet
   std::deque<std::string> notices_;
   std::unique_ptr<char[]> read_buffer_;
   RecordBuffer records_;
-  BootTime now_{0}, idle_at_ = never, commit_at_ = never, listen_at_ = never, give_up_at_ = never;
+  BootTime now_{0}, idle_at_ = never, save_at_ = never, listen_at_ = never, give_up_at_ = never;
   uint64_t next_slot_ = 1, daemon_ = 0;
   BootTime disk_full_until_{0};                ///< no run is read from before, unless a write works again
   std::deque<std::string> killed_early_;       ///< uids whose kill came before their start
