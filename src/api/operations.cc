@@ -291,7 +291,12 @@ std::vector<Operation> make_table() {
              .summary = "text: JSON lines of agent programs are converted to readable text; such a line has "
                         "told: true",
              .fallback = "\"raw\"",
-             .one_of = "raw|text"}},
+             .one_of = "raw|text"},
+            {.name = "with_run",
+             .type = Type::boolean,
+             .in = In::query,
+             .summary = "include the record of a run that has ended in its last, empty page",
+             .fallback = "false"}},
        .callers = anyone,
        .reads_only = true,
        .reply = R"({"type":"object","required":["task_id","lines","last_seq"],"properties":{

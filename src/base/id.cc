@@ -37,12 +37,24 @@ std::string fnv1a_hex(std::string_view bytes) {
   return fmt::format("{:016x}", hash);
 }
 
-std::string uuid_from(std::array<uint8_t, 16> bytes) {
-  bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0f) | 0x40);
+namespace {
+
+std::string uuid_of_version(int version, std::array<uint8_t, 16> bytes) {
+  bytes[6] = static_cast<uint8_t>((bytes[6] & 0x0f) | version << 4);
   bytes[8] = static_cast<uint8_t>((bytes[8] & 0x3f) | 0x80);
   auto text = hex({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
   for (size_t at : {8u, 13u, 18u, 23u}) text.insert(at, 1, '-');
   return text;
+}
+
+}  // namespace
+
+std::string uuid_from(std::array<uint8_t, 16> bytes) { return uuid_of_version(4, bytes); }
+
+std::string timed_uuid_from(std::array<uint8_t, 16> bytes, Time now) {
+  auto millis = static_cast<uint64_t>(to_millis(now));
+  for (size_t at = 16; at > 10; millis >>= 8) bytes[--at] = static_cast<uint8_t>(millis);
+  return uuid_of_version(8, bytes);
 }
 
 namespace {

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "base/time.h"
 
 namespace cru {
 
@@ -17,6 +18,10 @@ Result<> check_task_id(std::string_view text, std::string_view field = "id");
 
 /// A version 4 UUID from 16 random bytes.
 std::string uuid_from(std::array<uint8_t, 16> bytes);
+/// A version 8 UUID that ends with a time, in milliseconds, and is random otherwise: made one after the
+/// other, they stand together in an index that looks at their ends first, and still differ in their first
+/// letters.
+std::string timed_uuid_from(std::array<uint8_t, 16> bytes, Time now);
 /// Lowercase hexadecimal.
 std::string hex(std::string_view bytes);
 

@@ -29,6 +29,13 @@ TEST(Uuid, IsVersionFourWhateverTheBytes) {
   EXPECT_EQ(uuid_from(zeros), "00000000-0000-4000-8000-000000000000");
 }
 
+TEST(Uuid, OfATimeEndsWithItAndIsRandomOtherwise) {
+  std::array<uint8_t, 16> ones, zeros{};
+  ones.fill(0xff);
+  EXPECT_EQ(timed_uuid_from(ones, from_millis(0x0192'3456'789a)), "ffffffff-ffff-8fff-bfff-01923456789a");
+  EXPECT_EQ(timed_uuid_from(zeros, from_millis(1)), "00000000-0000-8000-8000-000000000001");
+}
+
 TEST(Fnv1a, IsThePublishedFunction) {
   EXPECT_EQ(fnv1a_hex(""), "cbf29ce484222325");
   EXPECT_EQ(fnv1a_hex("a"), "af63dc4c8601ec8c");

@@ -131,6 +131,26 @@ TEST_F(EventLogTest, FindsAnEntityAcrossManyBlocks) {
   EXPECT_EQ(follow(0, {.entity = {}, .types = {"agent.started"}}), expected) << "by type, in bounded pages";
 }
 
+/// The index has them by their ends; what earlier versions wrote stands there as it is.
+TEST_F(EventLogTest, FindsAnEntityOfAnyLengthAndOneThatAnEarlierVersionIndexed) {
+  std::vector<std::string> names{"x", "twelve bytes", "thirteen byte", "0f1e2d3c-0000-8000-8000-01923456789a",
+                                 "caf\u00e9 \u00fcber alles"};
+  for (const auto& name : names) emit({{"agent.started", name, {}}});
+  emit_many("noise", 5000);
+  reopen();
+  for (bool is_earlier : {false, true}) {
+    if (is_earlier)
+      ASSERT_TRUE(write([names](Tx& tx) -> Result<int64_t> {
+        tx.exec("DELETE FROM event_entities");
+        for (const auto& name : names) tx.exec("INSERT INTO event_entities VALUES(?, 0)", name);
+        return 0;
+      }));
+    for (size_t i = 0; i < names.size(); ++i)
+      EXPECT_EQ(follow(0, {.entity = names[i], .types = {}}), Seqs{static_cast<int64_t>(i + 1)}) << names[i];
+    EXPECT_EQ(follow(0, {.entity = "byte" + std::string("thirteen "), .types = {}}), Seqs{});
+  }
+}
+
 TEST_F(EventLogTest, FindsAnEntityOfABlockThatWasFilledAfterARestart) {
   emit({{"agent.started", "rare", {}}});
   emit_many("noise", 3000);

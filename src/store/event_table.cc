@@ -31,14 +31,27 @@ int64_t place_of(int64_t block) {
 /// Where the block begins that is not full yet, and of which nothing is written down.
 int64_t unfinished_block(int64_t last) { return (last + 1) / entity_block * entity_block; }
 
+/// By what an entity stands in the index: the ids of work items end with their time (base/id.h), and so items
+/// of one time stand together, on few pages. The rows of earlier versions have the entity as it is.
+std::string index_key(std::string_view entity) {
+  constexpr size_t time_size = 12;
+  if (entity.size() < time_size) return std::string(entity);
+  auto end = entity.size() - time_size;
+  std::string key(entity.substr(end));
+  return key += entity.substr(0, end);
+}
+
 /// The next place at or after `from` where events of `entity` may be: `from` itself inside a block that may
 /// hold the entity, else the start of the next such block.
 int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int64_t last) {
-  auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", entity,
-                        from / entity_block);
-  if (!row || row->is_null(0)) return std::max(from, unfinished_block(last));
-  return std::max(from,
-                  std::clamp<int64_t>(row->integer(0), 0, impossible_seq / entity_block) * entity_block);
+  std::optional<int64_t> next;
+  for (const auto& key : {index_key(entity), entity}) {
+    auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", key,
+                          from / entity_block);
+    if (row && !row->is_null(0)) next = std::min(next.value_or(impossible_seq), row->integer(0));
+  }
+  if (!next) return std::max(from, unfinished_block(last));
+  return std::max(from, std::clamp<int64_t>(*next, 0, impossible_seq / entity_block) * entity_block);
 }
 
 }  // namespace
@@ -90,10 +103,12 @@ void EventWriter::mark(Tx& tx, const Event& event) {
   if (!event.entity.empty()) entities_.insert(event.entity);
   if ((event.seq + 1) % entity_block != 0) return;
   // In order, at the end of the block: so a page of the index is written once for many entities.
-  std::vector<std::string_view> in_order(entities_.begin(), entities_.end());
+  std::vector<std::string> in_order;
+  in_order.reserve(entities_.size());
+  for (const auto& entity : entities_) in_order.push_back(index_key(entity));
   std::ranges::sort(in_order);
-  for (auto entity : in_order)
-    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", entity,
+  for (const auto& key : in_order)
+    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", key,
             event.seq / entity_block);
   entities_.clear();
 }

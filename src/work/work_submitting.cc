@@ -149,7 +149,7 @@ Result<Done> submit_item(Tx& tx, WorkChanges& changes, Work work, const WorkQueu
 
 Task<Result<Done>> WorkQueue::submit(Who who, Submission submission) {
   if (auto sound = check_verify(submission.verify); !sound) co_return fail(std::move(sound.error()));
-  auto work = to_work(submission, uuid_from(impl_->random.bytes16()));
+  auto work = to_work(submission, timed_uuid_from(impl_->random.bytes16(), impl_->loop.clock().wall()));
   work.submitted_by = who.agent_id;
   co_return co_await impl_->change(std::make_shared<const Who>(std::move(who)),
                                    [work = std::move(work), submission = std::move(submission)](

@@ -294,21 +294,32 @@ Task<Result<>> tell_in_words(runs::Runs& runs, std::string id, minds::ProviderKi
   co_return Result<>();
 }
 
-Task<Result<Reply>> read_output(runs::Runs& runs, std::string id, runs::OutputQuery query, bool as_text) {
-  auto page = co_await runs.read_output(id, std::move(query));
+struct OutputReply {
+  bool as_text = false, with_run = false;
+};
+
+Task<Result<Reply>> read_output(RunRooms rooms, std::string id, runs::OutputQuery query, OutputReply how) {
+  auto page = co_await rooms.runs.read_output(id, std::move(query));
   if (!page) co_return fail(std::move(page.error()));
-  if (auto run = as_text ? co_await runs.find(id) : fail(Code::not_found, ""); run)
-    if (auto kind = minds::prints_work(run->backend); kind && !run->pty)
-      if (auto told = co_await tell_in_words(runs, id, *kind, page->lines); !told)
+  bool is_last = !runs::is_active(page->status) && !page->more && page->lines.empty();
+  std::string record;
+  bool wants_run = how.as_text || (how.with_run && is_last);
+  if (auto run = wants_run ? co_await rooms.runs.find(id) : fail(Code::not_found, ""); run) {
+    if (auto kind = minds::prints_work(run->backend); how.as_text && kind && !run->pty)
+      if (auto told = co_await tell_in_words(rooms.runs, id, *kind, page->lines); !told)
         co_return fail(std::move(told.error()));
+    // One that was started again meanwhile has pages to come.
+    if (how.with_run && is_last && !runs::is_active(run->status))
+      if (auto reply = co_await reply_with(rooms, std::move(run))) record = ",\"run\":" + reply->text();
+  }
   std::string lines;
   for (const auto& line : page->lines) {
     if (!lines.empty()) lines += ',';
     lines += line;
   }
   co_return Reply::raw(fmt::format(
-      R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{},"missing":{}}})",
-      id, lines, page->last_seq, page->more, name(page->status), page->damaged, page->missing));
+      R"({{"task_id":"{}","lines":[{}],"last_seq":{},"more":{},"status":"{}","damaged":{},"missing":{}{}}})",
+      id, lines, page->last_seq, page->more, name(page->status), page->damaged, page->missing, record));
 }
 
 runs::OutputQuery to_output_query(const json::object& input) {
@@ -406,8 +417,9 @@ void bind_runs(Api& api, Loop& loop, Store& store, runs::Runs& runs, FindCaller 
         return remove_run(runs, text(in, "id"), call.once);
       },
       AfterCrash::finds_out);
-  api.bind("read_output", [&runs](const Call&, const json::object& in) {
-    return read_output(runs, text(in, "id"), to_output_query(in), text_or(in, "as") == "text");
+  api.bind("read_output", [rooms](const Call&, const json::object& in) {
+    return read_output(rooms, text(in, "id"), to_output_query(in),
+                       {.as_text = text_or(in, "as") == "text", .with_run = bool_or(in, "with_run")});
   });
   api.bind(
       "send_input",

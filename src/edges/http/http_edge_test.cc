@@ -21,7 +21,8 @@ TEST_F(Edge, AnswersAnOperationOverBothSockets) {
 TEST_F(Edge, MakesTheInputOfPathQueryAndBody) {
   start();
   EXPECT_EQ(body_of(ask("GET /agents/a-1/output?since=5&stream=stderr")),
-            "{\"id\":\"a-1\",\"since\":5,\"limit\":1000,\"stream\":\"stderr\",\"as\":\"raw\"}\n");
+            "{\"id\":\"a-1\",\"since\":5,\"limit\":1000,\"stream\":\"stderr\",\"as\":\"raw\",\"with_run\":"
+            "false}\n");
   auto started = ask("POST /tasks/t1/start", "Content-Type: application/json; charset=utf-8\r\n",
                      R"({"argv":["echo","hi"]})");
   EXPECT_EQ(status_of(started), 201);

@@ -30,7 +30,10 @@ struct FileStatus {
 struct FileIdentity {
   uint64_t device = 0, inode = 0;  ///< zero where there is none
   int64_t size = 0;
-  bool is_same(const FileIdentity& other) const { return device == other.device && inode == other.inode; }
+  /// What is not there is the same as nothing.
+  bool is_same(const FileIdentity& other) const {
+    return inode != 0 && device == other.device && inode == other.inode;
+  }
 };
 FileIdentity file_identity(const std::string& path);
 

@@ -84,7 +84,9 @@ TEST(FolderListing, SeesLinksAsThemselves) {
 
 TEST(FileIdentity, IsOfTheFileAndNotOfItsName) {
   TemporaryFolder folder;
-  EXPECT_EQ(file_identity(folder / "none").inode, 0U);
+  auto none = file_identity(folder / "none");
+  EXPECT_EQ(none.inode, 0U);
+  EXPECT_FALSE(none.is_same(none));
   ASSERT_TRUE(write_file(folder / "a", "four"));
   auto identity = file_identity(folder / "a");
   EXPECT_EQ(identity.size, 4);

@@ -390,8 +390,10 @@ Connection::Files Connection::look_at_files() {
   auto file = file_identity(file_), wal = file_identity(wal_file_);
   if (!file.is_same(identity_)) return Files::moved;
   // Made by the first commit, or left by an earlier process: from then on it stays as long as we do.
-  if (wal_identity_.inode == 0) wal_identity_ = wal;
-  if (!wal.is_same(wal_identity_)) return Files::moved;
+  if (wal_identity_.inode == 0)
+    wal_identity_ = wal;
+  else if (!wal.is_same(wal_identity_))
+    return Files::moved;
   return file.size < size_ ? Files::cut : Files::there;
 }
 

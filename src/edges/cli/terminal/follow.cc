@@ -33,12 +33,14 @@ class Follower {
 
   Result<Followed> follow() {
     auto since = options_.since;
+    std::optional<json::object> run;
     for (;;) {
       auto page = read_page(client_, {.id = id_,
                                       .since = since,
                                       .stream = options_.stream,
                                       .wait = 30s,
-                                      .raw = options_.print.raw || options_.json_lines});
+                                      .raw = options_.print.raw || options_.json_lines,
+                                      .with_run = true});
       if (!page && !client_.interrupted()) return fail(page.error());
       if (int signal = signals_.take(); signal != 0 && !go_on_after(signal))
         return Followed{.interrupted = true};
@@ -50,13 +52,18 @@ class Follower {
       since = std::max(since, int_or(*page, "last_seq", since));
       // Only an empty page after the end is the last: lines may stand between the status and the page.
       bool drained = !bool_or(*page, "more") && (!lines || lines->empty());
-      if (drained && has_ended(text_or(*page, "status"))) break;
+      if (!drained || !has_ended(text_or(*page, "status"))) continue;
+      if (const auto* record = object_at(*page, "run")) run = *record;
+      break;
     }
     printer_.finish();
     client_.interrupt_on({});
-    auto run = client_.get(run_path(id_));
-    if (!run) return fail(run.error());
-    return Followed{.run = std::move(*run), .interrupted = kill_sent_};
+    if (!run) {
+      auto record = client_.get(run_path(id_));
+      if (!record) return fail(record.error());
+      run = std::move(*record);
+    }
+    return Followed{.run = std::move(run), .interrupted = kill_sent_};
   }
 
  private:

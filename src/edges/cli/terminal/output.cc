@@ -84,6 +84,7 @@ std::string page_target(const PageRequest& request) {
   if (request.tail > 0) target += fmt::format("&tail={}", request.tail);
   if (request.wait.count() > 0) target += fmt::format("&wait_seconds={}", request.wait.count());
   if (!request.raw) target += "&as=text";
+  if (request.with_run) target += "&with_run=true";
   return target;
 }
 

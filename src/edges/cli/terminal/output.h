@@ -50,7 +50,8 @@ struct PageRequest {
   int64_t tail = 0;
   std::string stream = {};
   std::chrono::seconds wait{0};
-  bool raw = false;  ///< not in words: the lines as the program printed them
+  bool raw = false;       ///< not in words: the lines as the program printed them
+  bool with_run = false;  ///< the last page has the run's record, if the daemon is not an older one
 };
 std::string page_target(const PageRequest& request);
 /// One page. Errors: the client's.
