@@ -3,8 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 
 namespace cru {
 namespace {
@@ -44,12 +47,66 @@ std::unexpected<Error> refuse(size_t byte, std::string_view why) {
   return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", byte, why));
 }
 
+/// What follows the backslash of each byte between quotation marks; 0: it needs none.
+constexpr auto escapes = [] {
+  std::array<char, 256> letters{};
+  for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
+  letters['\b'] = 'b';
+  letters['\f'] = 'f';
+  letters['\n'] = 'n';
+  letters['\r'] = 'r';
+  letters['\t'] = 't';
+  letters['"'] = '"';
+  letters['\\'] = '\\';
+  return letters;
+}();
+
+/// The lowest byte that is marked is one that needs a backslash, or is not plain ASCII; it is the first such.
+uint64_t mark_escapes(uint64_t bytes) {
+  constexpr uint64_t each = 0x0101010101010101, top = each * 0x80;
+  auto mark_zero = [](uint64_t x) { return (x - each) & ~x; };
+  return (mark_zero(bytes ^ each * '"') | mark_zero(bytes ^ each * '\\') | (bytes - each * 0x20) | bytes) &
+         top;
+}
+
+/// Appends `text` up to the first character that is told by its number; gives how much that is.
+size_t append_escaped(std::string& out, std::string_view text) {
+  size_t taken = 0;
+  auto begin = out.size();
+  out.resize_and_overwrite(begin + 2 * text.size() + sizeof(uint64_t), [&](char* all, size_t) {
+    auto* to = all + begin;
+    while (taken < text.size()) {
+      if constexpr (std::endian::native == std::endian::little) {
+        // Eight at a time: they are copied, and count as far as they are plain.
+        if (uint64_t bytes = 0; text.size() - taken >= sizeof bytes) {
+          std::memcpy(&bytes, text.data() + taken, sizeof bytes);
+          std::memcpy(to, &bytes, sizeof bytes);
+          auto marks = mark_escapes(bytes);
+          auto plain = marks == 0 ? sizeof bytes : static_cast<size_t>(std::countr_zero(marks)) / 8;
+          taken += plain;
+          to += plain;
+          if (marks == 0) continue;
+        }
+      }
+      char c = text[taken];
+      char letter = escapes[static_cast<unsigned char>(c)];
+      if (letter == 'u') break;
+      if (letter != 0) *to++ = '\\';
+      *to++ = letter != 0 ? letter : c;
+      ++taken;
+    }
+    return static_cast<size_t>(to - all);
+  });
+  return taken;
+}
+
 }  // namespace
 
 Result<json::value> parse_json(std::string_view text) {
   json::parse_options options;
   options.max_depth = 32;
-  json::stream_parser parser({}, options);
+  std::array<unsigned char, 1024> scratch;  // what is short needs no memory but that of its value
+  json::stream_parser parser({}, options, scratch.data(), scratch.size());
   json::error_code error;
   size_t used = parser.write_some(text.data(), text.size(), error);
   if (!error && used < text.size()) {
@@ -96,13 +153,18 @@ std::string to_text(const json::object& object) { return json::serialize(object)
 std::string to_text(const json::array& array) { return json::serialize(array); }
 
 void append_json_string(std::string& out, std::string_view text) {
-  auto is_plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 && c != '"' && c != '\\'; };
-  if (!std::ranges::all_of(text, is_plain)) {
-    out += json::serialize(json::string_view(text));
-    return;
-  }
+  constexpr std::string_view digits = "0123456789abcdef";
+  constexpr size_t piece = 64 << 10;  // for each there has to be room for twice as much
   out += '"';
-  out += text;
+  while (!text.empty()) {
+    auto wanted = std::min(text.size(), piece);
+    auto taken = append_escaped(out, text.substr(0, wanted));
+    text.remove_prefix(taken);
+    if (taken == wanted) continue;
+    auto code = static_cast<size_t>(text.front());
+    ((out += "\\u00") += digits[code >> 4]) += digits[code & 15];
+    text.remove_prefix(1);
+  }
   out += '"';
 }
 

@@ -28,5 +28,26 @@ TEST(ObjectText, IsTheTextThatTheObjectHas) {
   EXPECT_EQ(none.take(), R"({"texts":[]})");
 }
 
+/// As the library writes them, whatever they are made of.
+TEST(JsonString, IsEscapedAsTheLibraryDoesIt) {
+  std::string all;
+  for (int c = 0; c < 256; ++c) {
+    all += static_cast<char>(c);
+    std::string one = "before";
+    append_json_string(one, std::string(1, static_cast<char>(c)));
+    EXPECT_EQ(one, "before" + json::serialize(json::string(1, static_cast<char>(c)))) << c;
+  }
+  for (size_t length = 0; length <= all.size(); ++length) {
+    std::string text;
+    append_json_string(text, std::string_view(all).substr(0, length));
+    EXPECT_EQ(text, json::serialize(json::string_view(all).substr(0, length))) << length;
+  }
+  std::string large;
+  while (large.size() < 200'000) large += all + "plain words, and \"quoted\" ones ";
+  std::string text;
+  append_json_string(text, large);
+  EXPECT_EQ(text, json::serialize(json::string_view(large)));
+}
+
 }  // namespace
 }  // namespace cru

@@ -38,6 +38,20 @@ bool tidy_segments(std::string_view text, std::string& tidy) {
   return true;
 }
 
+ObjectText text_of(const Lock& lock) {
+  ObjectText text(400 + lock.reason.size());
+  text.text("file_path", lock.key.text);
+  text.text("locked_by", lock.agent_id);
+  text.text("agent_type", lock.agent_type);
+  text.text("session_id", lock.session_id);
+  text.text_or_null("member", lock.member);
+  text.text("locked_at", to_rfc3339(lock.locked_at));
+  text.text("expires_at", to_rfc3339(lock.expires.wall));
+  text.text_or_null("reason", lock.reason);
+  text.number("fencing_token", lock.fencing_token);
+  return text;
+}
+
 }  // namespace
 
 std::string_view name(LockKey::Kind kind) {
@@ -142,30 +156,14 @@ Taking take(const Who& who, const LockRequest& request, const std::vector<Lock>&
                    .member = who.member}};
 }
 
-json::object to_json(const Lock& lock, int64_t waiters) {
-  return {{"file_path", lock.key.text},
-          {"locked_by", lock.agent_id},
-          {"agent_type", lock.agent_type},
-          {"session_id", lock.session_id},
-          {"member", json_or_null(lock.member)},
-          {"locked_at", to_rfc3339(lock.locked_at)},
-          {"expires_at", to_rfc3339(lock.expires.wall)},
-          {"reason", json_or_null(lock.reason)},
-          {"fencing_token", lock.fencing_token},
-          {"waiters", waiters}};
+std::string lock_text(const Lock& lock, int64_t waiters) {
+  auto text = text_of(lock);
+  text.number("waiters", waiters);
+  return text.take();
 }
 
 std::string event_text(const Lock& lock, std::string_view why) {
-  ObjectText text(400 + lock.reason.size());
-  text.text("file_path", lock.key.text);
-  text.text("locked_by", lock.agent_id);
-  text.text("agent_type", lock.agent_type);
-  text.text("session_id", lock.session_id);
-  text.text_or_null("member", lock.member);
-  text.text("locked_at", to_rfc3339(lock.locked_at));
-  text.text("expires_at", to_rfc3339(lock.expires.wall));
-  text.text_or_null("reason", lock.reason);
-  text.number("fencing_token", lock.fencing_token);
+  auto text = text_of(lock);
   if (!why.empty()) text.text("why", why);
   return text.take();
 }

@@ -77,8 +77,9 @@ struct Taking {
 Taking take(const Who& who, const LockRequest& request, const std::vector<Lock>& standing,
             const std::vector<Lock>& mine, const std::vector<Waiting>& ahead, const Moment& now);
 
-json::object to_json(const Lock& lock, int64_t waiters);
-/// What events tell of a lock, and `why` if it is not empty, as JSON text.
+/// A lock as JSON text: as it is told to whoever asks, and as events tell of it, with `why` if it is not
+/// empty.
+std::string lock_text(const Lock& lock, int64_t waiters);
 std::string event_text(const Lock& lock, std::string_view why);
 /// "src/a.cc is locked by agent-1 (refactoring) until 2026-11-16T01:00:00.000Z".
 std::string describe(const Lock& lock, std::string_view path);

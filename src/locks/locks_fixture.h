@@ -73,9 +73,12 @@ class LocksFixture : public StoreFixture {
     return ask([&] { return locks->check_edit(by, path, token); });
   }
   json::array held(std::vector<std::string> paths = {}) {
-    auto done = ask([&] { return locks->check(who("watcher"), paths); });
-    EXPECT_TRUE(done);
-    return done ? done->reply.at("result").as_array() : json::array();
+    auto checked = ask([&] { return locks->check(who("watcher"), paths); });
+    EXPECT_TRUE(checked);
+    json::array held;
+    if (checked)
+      for (const auto& [lock, waiters] : *checked) held.push_back(*parse_json(lock_text(lock, waiters)));
+    return held;
   }
   Result<Done> enroll(Who by, Sessions::Registration registration = {}) {
     return ask([&] { return sessions->register_session(by, registration); });

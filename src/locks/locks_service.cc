@@ -373,7 +373,7 @@ Task<Result<Done>> Locks::release(Who who, std::string file_path, std::optional<
   co_return co_await impl_->release(std::move(who), *std::move(key), token);
 }
 
-Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
+Task<Result<std::vector<Locks::Checked>>> Locks::check(Who who, std::vector<std::string> file_paths) {
   if (auto alive = co_await impl_->sessions.seen(who); !alive) co_return fail(std::move(alive.error()));
   std::vector<LockKey> keys;
   for (const auto& path : file_paths) {
@@ -392,10 +392,12 @@ Task<Result<Done>> Locks::check(Who who, std::vector<std::string> file_paths) {
     return locks;
   });
   if (!found) co_return fail(std::move(found.error()));
-  json::array result;
-  for (const auto& lock : *found)
-    result.push_back(to_json(lock, static_cast<int64_t>(impl_->queue.overlapping(lock.key).size())));
-  co_return Done{.reply = {{"result", std::move(result)}}, .changed = false};
+  std::vector<Checked> checked;
+  for (auto& lock : *found) {
+    auto waiters = impl_->queue.overlapping(lock.key).size();
+    checked.push_back({std::move(lock), static_cast<int64_t>(waiters)});
+  }
+  co_return checked;
 }
 
 Task<Result<Done>> Locks::check_edit(Who who, std::string file_path, std::optional<int64_t> token) {

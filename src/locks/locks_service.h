@@ -30,7 +30,12 @@ class Locks {
   /// stale_fencing_token) or 400 (invalid_file_path, ttl_out_of_range; then also `field` and `message`).
   Task<Result<Done>> acquire(Who who, Request request);
   Task<Result<Done>> release(Who who, std::string file_path, std::optional<int64_t> token);
-  Task<Result<Done>> check(Who who, std::vector<std::string> file_paths);
+  struct Checked {
+    Lock lock;
+    int64_t waiters = 0;
+  };
+  /// What stands in the way of these paths, the oldest first; of no path, all locks.
+  Task<Result<std::vector<Checked>>> check(Who who, std::vector<std::string> file_paths);
   /// May `who` edit this file? A path outside the project is nobody's business: allowed. Notes the file as
   /// touched by the session; revives an expired session (a hook is a sign of life).
   Task<Result<Done>> check_edit(Who who, std::string file_path, std::optional<int64_t> token);

@@ -14,7 +14,7 @@ Result<std::optional<Done>> reply_in(const Row& row, const Once& once) {
                 "use a new request id for each new request");
   auto stored = parse_json(row.text_view(0));
   if (!stored || !stored->is_object()) return std::nullopt;
-  return Done{.reply = std::move(stored->get_object()), .changed = false};
+  return Done{.reply = std::move(stored->get_object()), .changed = false, .kept = row.text(0)};
 }
 
 std::optional<Row> row_of(Reader& reader, const Once& once) {
@@ -51,10 +51,11 @@ Result<OnceReply> OnceReply::find(Tx& tx, const Once& once) {
   return reply;
 }
 
-void OnceReply::keep(Tx& tx, const Once& once, const Done& done) const {
+void OnceReply::keep(Tx& tx, const Once& once, Done& done) const {
   if (once.key.empty()) return;
-  auto text = to_text(done.reply);
-  if (!has_row_ || update_row(tx, once, text) == 0) add_reply_row(tx, once.key, once.input_hash, text);
+  done.kept = to_text(done.reply);
+  if (!has_row_ || update_row(tx, once, done.kept) == 0)
+    add_reply_row(tx, once.key, once.input_hash, done.kept);
 }
 
 }  // namespace cru

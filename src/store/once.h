@@ -21,7 +21,7 @@ class OnceReply {
   static Result<OnceReply> find(Tx& tx, const Once& once);
   std::optional<Done> earlier = {};
   /// Nothing has written a reply under this key since `find`.
-  void keep(Tx& tx, const Once& once, const Done& done) const;
+  void keep(Tx& tx, const Once& once, Done& done) const;
 
  private:
   bool has_row_ = false;

@@ -55,7 +55,7 @@ std::string asker_of(const coordination::Who& who) {
 
 Result<Reply> to_reply(Result<Done> done) {
   if (!done) return fail(std::move(done.error()));
-  return Reply::raw(to_text(done->reply), done->status);
+  return Reply::raw(done->kept.empty() ? to_text(done->reply) : std::move(done->kept), done->status);
 }
 
 std::vector<std::string> texts_at(const json::object& input, std::string_view key) {

@@ -26,7 +26,13 @@ Task<Result<Reply>> release(Locks& locks, Result<coordination::Who> who, std::st
 
 Task<Result<Reply>> check(Locks& locks, Result<coordination::Who> who, std::vector<std::string> paths) {
   if (!who) co_return fail(std::move(who.error()));
-  co_return to_reply(co_await locks.check(*std::move(who), std::move(paths)));
+  auto checked = co_await locks.check(*std::move(who), std::move(paths));
+  if (!checked) co_return fail(std::move(checked.error()));
+  std::string text = R"({"result":[)";
+  std::string_view between;
+  for (const auto& [lock, waiters] : *checked)
+    (text += std::exchange(between, ",")) += coordination::lock_text(lock, waiters);
+  co_return Reply::raw(text += "]}");
 }
 
 Task<Result<Reply>> check_edit(Locks& locks, Result<coordination::Who> who, std::string path,

@@ -189,7 +189,7 @@ std::expected<std::string, RpcError> list_page(std::string_view key, const std::
   out += ']';
   if (stop < items.size()) {
     out += R"(,"nextCursor":)";
-    append_quoted(out, to_base64(fmt::format("after {}", stop)));
+    append_json_string(out, to_base64(fmt::format("after {}", stop)));
   }
   out += list_end(version);
   return out;

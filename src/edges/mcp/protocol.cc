@@ -59,31 +59,10 @@ std::string client_name(const json::object* info) {
   return std::string(cut_at_character(text, max_client_bytes));
 }
 
-void append_quoted(std::string& out, std::string_view text) {
-  out += '"';
-  size_t plain = 0;
-  for (size_t i = 0; i < text.size(); ++i) {
-    auto c = static_cast<unsigned char>(text[i]);
-    if (c >= 0x20 && c != '"' && c != '\\') continue;
-    out += text.substr(plain, i - plain);
-    plain = i + 1;
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += static_cast<char>(c);
-    } else if (c == '\n') {
-      out += "\\n";
-    } else {
-      fmt::format_to(std::back_inserter(out), "\\u{:04x}", static_cast<unsigned>(c));
-    }
-  }
-  out += text.substr(plain);
-  out += '"';
-}
-
 void append_line(std::string& out, std::string_view json_text) {
   auto begin = out.size();
   out += json_text;
-  if (json_text.find_first_of("\r\n") == std::string_view::npos) return;
+  if (!json_text.contains('\n') && !json_text.contains('\r')) return;
   std::replace_if(
       out.begin() + static_cast<std::ptrdiff_t>(begin), out.end(),
       [](char c) { return c == '\r' || c == '\n'; }, ' ');
@@ -109,7 +88,7 @@ std::string error_text(std::string_view id_text, const RpcError& error) {
 
 std::string notification_text(std::string_view method, const json::object& params) {
   std::string out = R"({"jsonrpc":"2.0","method":)";
-  append_quoted(out, method);
+  append_json_string(out, method);
   if (!params.empty()) {
     out += R"(,"params":)";
     out += to_text(params);

@@ -58,8 +58,6 @@ inline constexpr size_t max_client_bytes = 64;
 /// is too long. Empty if it has no name.
 std::string client_name(const json::object* info);
 
-/// `text` between quotation marks, escaped.
-void append_quoted(std::string& out, std::string_view text);
 /// JSON without line breaks, which only stand between tokens: a message is one line.
 void append_line(std::string& out, std::string_view json_text);
 

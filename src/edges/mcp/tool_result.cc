@@ -16,7 +16,7 @@ std::string tool_result(std::string_view reply, bool is_error, Version version) 
   std::string out;
   out.reserve(2 * object.size() + object.size() / 4 + 128);
   out += R"({"content":[{"type":"text","text":)";
-  append_quoted(out, object);
+  append_json_string(out, object);
   out += R"(}],"structuredContent":)";
   out += object;
   if (is_error) out += R"(,"isError":true)";
