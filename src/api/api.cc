@@ -68,10 +68,10 @@ Task<Result<>> Api::may_call(const Operation& operation, const Call& call) const
   co_return allowed;
 }
 
-Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::object input) {
+Task<Result<Reply>> Api::call(const Operation& operation, Boxed<Call> call, json::object input) {
   // Most callers need no gate, and then there is nothing to wait for.
-  if (auto access = check_access(operation, call); !access || *access != Access::open)
-    if (auto allowed = co_await may_call(operation, call); !allowed)
+  if (auto access = check_access(operation, *call); !access || *access != Access::open)
+    if (auto allowed = co_await may_call(operation, *call); !allowed)
       co_return fail(std::move(allowed.error()));
   bool is_open = operation.reads_only || operation.works_without_keeper;
   if (reading_only_ && !is_open) co_return fail(*reading_only_);
@@ -88,19 +88,19 @@ Task<Result<Reply>> Api::call(const Operation& operation, Call call, json::objec
     if (!reply && reply.error().code == Code::disk_full) reply.error().code = Code::database_unavailable;
     co_return reply;
   }
-  if (call.request_id.empty() || operation.reads_only) co_return co_await bound.handler(call, *checked);
+  if (call->request_id.empty() || operation.reads_only) co_return co_await bound.handler(*call, *checked);
   co_return co_await call_once(operation, bound, std::move(call), *checked);
 }
 
-Task<Result<Reply>> Api::coordinate(const Operation& operation, const Bound& bound, Call call,
+Task<Result<Reply>> Api::coordinate(const Operation& operation, const Bound& bound, Boxed<Call> call,
                                     const json::object& input) {
   if (identify_) {
     auto identified = co_await identify_(operation, std::move(call), input);
     if (!identified) co_return fail(std::move(identified.error()));
     call = *std::move(identified);
   }
-  if (bound.after_crash != AfterCrash::claimed || call.request_id.empty())
-    co_return co_await bound.handler(call, input);
+  if (bound.after_crash != AfterCrash::claimed || call->request_id.empty())
+    co_return co_await bound.handler(*call, input);
   co_return co_await call_once(operation, bound, std::move(call), input);
 }
 
@@ -118,39 +118,39 @@ Task<Result<StoredReply>> Api::claim(const Bound& bound, Once once) {
 /// The claim is committed before the work begins, or with its first change, so a crash in between never leads
 /// to a second execution: a handler that finds out what came of the first is asked again, and of any other
 /// the outcome is unknown.
-Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& bound, Call call,
+Task<Result<Reply>> Api::call_once(const Operation& operation, const Bound& bound, Boxed<Call> call,
                                    const json::object& input) {
   // Neither a name nor a task id holds a colon, so two callers cannot meet at one key.
-  call.once = {
-      fmt::format("{}:{}:{}:{}", operation.name, static_cast<int>(call.caller), call.run_id, call.request_id),
-      fnv1a_hex(to_text(input))};
-  bool is_under_way = under_way_.contains(call.once.key);
-  UnderWay under_way(under_way_, call.once.key);
-  auto claimed = co_await claim(bound, call.once);
+  call->once = {fmt::format("{}:{}:{}:{}", operation.name, static_cast<int>(call->caller), call->run_id,
+                            call->request_id),
+                fnv1a_hex(to_text(input))};
+  bool is_under_way = under_way_.contains(call->once.key);
+  UnderWay under_way(under_way_, call->once.key);
+  auto claimed = co_await claim(bound, call->once);
   if (!claimed) {
     // What may be done again needs no memory of it: on a full disk, too, a run can be killed.
     if (operation.idempotent && is_transient(claimed.error().code))
-      co_return co_await bound.handler(call, input);
+      co_return co_await bound.handler(*call, input);
     co_return fail(std::move(claimed.error()));
   }
-  if (claimed->input_hash != call.once.input_hash)
+  if (claimed->input_hash != call->once.input_hash)
     co_return fail(Code::conflict, "this request id was already used with different input", "request_id",
                    "use a new request id for each new request");
   if (claimed->is_finished)
     if (auto kept = read_kept(*claimed)) co_return *std::move(kept);
-  call.once.is_repeat = !claimed->is_ours;
+  call->once.is_repeat = !claimed->is_ours;
   // Also while its change, which claims it, is yet to come.
   bool is_claimed_later = bound.after_crash == AfterCrash::claims_with_change;
-  if (is_under_way && (call.once.is_repeat || is_claimed_later) && !operation.idempotent)
+  if (is_under_way && (call->once.is_repeat || is_claimed_later) && !operation.idempotent)
     co_return fail(Code::conflict, "this request is still being carried out", "request_id",
                    "wait for its reply, or repeat it in a moment");
   // What is idempotent is simply done again: a crash came between the claim and the reply.
-  if (call.once.is_repeat && !operation.idempotent) {
+  if (call->once.is_repeat && !operation.idempotent) {
     if ((bound.after_crash != AfterCrash::finds_out && !is_claimed_later) || claimed->is_finished)
       co_return fail(Code::conflict, "this request was already made and its outcome is unknown", "request_id",
                      "check the state, then retry with a new request id");
   }
-  co_return co_await carry_out(operation, bound, call, input);
+  co_return co_await carry_out(operation, bound, *call, input);
 }
 
 Task<Result<Reply>> Api::carry_out(const Operation& operation, const Bound& bound, const Call& call,

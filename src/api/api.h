@@ -10,6 +10,7 @@
 #include <unordered_set>
 
 #include "api/operation.h"
+#include "base/boxed.h"
 #include "base/once.h"
 #include "base/process_identity.h"
 #include "platform/loop/task.h"
@@ -106,8 +107,8 @@ class Api {
   void set_gate(Gate gate) { gate_ = std::move(gate); }
   /// Asked before a coordination row is carried out: fills in the member that calls, and what the member is
   /// called. Errors are the caller's.
-  using Identify =
-      std::function<Task<Result<Call>>(const Operation& operation, Call call, const json::object& input)>;
+  using Identify = std::function<Task<Result<Boxed<Call>>>(const Operation& operation, Boxed<Call> call,
+                                                           const json::object& input)>;
   void set_identify(Identify identify) { identify_ = std::move(identify); }
   /// Awaited before the rows that `is_for` names are carried out, for whoever has to look at something first.
   using Before = std::function<Task<void>()>;
@@ -115,6 +116,23 @@ class Api {
     before_ = std::move(before);
     is_before_ = is_for;
   }
+  /// Told when a burst begins and when it ends.
+  void set_burst(std::function<void(bool begins)> burst) { burst_ = std::move(burst); }
+  /// While it lives, only requests that were read before are called, and nothing else is read: what is looked
+  /// up outside of the store for one of them may serve the others.
+  class Burst {
+   public:
+    explicit Burst(Api& api) : api_(api) {
+      if (api_.burst_) api_.burst_(true);
+    }
+    ~Burst() {
+      if (api_.burst_) api_.burst_(false);
+    }
+    Burst(const Burst&) = delete;
+
+   private:
+    Api& api_;
+  };
   /// While this says why, only what reads is carried out; nothing lets everything through again.
   void set_reading_only(std::optional<Error> why) { reading_only_ = std::move(why); }
   /// Where the doors tell what they were asked.
@@ -132,24 +150,25 @@ class Api {
   /// Outcomes: the handler's; invalid_argument; those of may_call;
   /// conflict (a repeated request whose first outcome is unknown, or whose input differs).
   /// A request id belongs to its caller: a run never gets another's stored reply.
-  Task<Result<Reply>> call(const Operation& operation, Call call, json::object input);
+  Task<Result<Reply>> call(const Operation& operation, Boxed<Call> call, json::object input);
 
  private:
   struct Bound {
     Handler handler;
     AfterCrash after_crash;
   };
-  Task<Result<Reply>> call_once(const Operation& operation, const Bound& bound, Call call,
+  Task<Result<Reply>> call_once(const Operation& operation, const Bound& bound, Boxed<Call> call,
                                 const json::object& input);
   Task<Result<StoredReply>> claim(const Bound& bound, Once once);
   Task<Result<Reply>> carry_out(const Operation& operation, const Bound& bound, const Call& call,
                                 const json::object& input);
-  Task<Result<Reply>> coordinate(const Operation& operation, const Bound& bound, Call call,
+  Task<Result<Reply>> coordinate(const Operation& operation, const Bound& bound, Boxed<Call> call,
                                  const json::object& input);
   Store& store_;
   Gate gate_;
   Identify identify_;
   Before before_;
+  std::function<void(bool begins)> burst_;
   bool (*is_before_)(std::string_view operation) = nullptr;
   std::optional<Error> reading_only_;
   telemetry::Telemetry telemetry_;

@@ -270,7 +270,7 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
       notifier_(loop, store, project.root.substr(project.root.rfind('/') + 1)),
       retention_(loop, store, *output_, *worktrees_, runs_.purging(),
                  {config.keep_records, config.keep_events, config.max_events}),
-      paths_(coordination::file_paths(project.root, pool)),
+      paths_(coordination::file_paths(project.root, pool, looks_)),
       members_(loop, store, system_random(), members::watch_processes(loop, pool)),
       sessions_(loop, store, pool, system_random(),
                 {.root = project.root,
@@ -337,9 +337,11 @@ Engine::Engine(Loop& loop, Pool& pool, Store& store, const api::Project& project
   api_.set_gate([this](const api::Operation& operation, std::string run_id) {
     return check_run(crew_, runs_, auto_mode_, operation, std::move(run_id));
   });
-  api_.set_identify([this](const api::Operation& operation, api::Call call, const json::object& input) {
-    return identify_member(members_, operation, std::move(call), input);
-  });
+  api_.set_burst([this](bool begins) { begins ? looks_.begin() : looks_.end(); });
+  api_.set_identify(
+      [this](const api::Operation& operation, Boxed<api::Call> call, const json::object& input) {
+        return identify_member(members_, operation, std::move(call), input);
+      });
   api_.set_before([this] { return refresh_config(); }, uses_config);
   inbox_.set_check([](Tx& tx, const inbox::Question& answered) {
     return decide_by_answer(tx, answered, crew::note_outcome);

@@ -90,6 +90,7 @@ class Engine {
   PermissionRequests permission_requests_;
   Notifier notifier_;
   runs::Retention retention_;
+  BurstLooks looks_;
   std::unique_ptr<coordination::Paths> paths_;
   members::Members members_;
   coordination::Sessions sessions_;

@@ -9,18 +9,18 @@ using members::Evidence;
 using members::Member;
 using members::SessionStep;
 
-api::Call as_member(api::Call call, const Member& member) {
-  call.member = member.id;
-  call.agent_id = member.agent_id;
-  call.agent_type = member.agent_type;
-  call.session_id = member.session_id;
+Boxed<api::Call> as_member(Boxed<api::Call> call, const Member& member) {
+  call->member = member.id;
+  call->agent_id = member.agent_id;
+  call->agent_type = member.agent_type;
+  call->session_id = member.session_id;
   return call;
 }
 
 /// Nobody yet: what it would be called if it were somebody.
-api::Call as_stranger(api::Call call, const Evidence& evidence) {
-  call.session_id = evidence.has_name() ? session_id_of(evidence) : std::string();
-  if (call.agent_type.empty()) call.agent_type = agent_type_of(evidence);
+Boxed<api::Call> as_stranger(Boxed<api::Call> call, const Evidence& evidence) {
+  call->session_id = evidence.has_name() ? session_id_of(evidence) : std::string();
+  if (call->agent_type.empty()) call->agent_type = agent_type_of(evidence);
   return call;
 }
 
@@ -63,9 +63,9 @@ Evidence evidence_of(const api::Call& call) {
   return evidence;
 }
 
-Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
-                                        api::Call call, const json::object& input) {
-  auto evidence = evidence_of(call);
+Task<Result<Boxed<api::Call>>> identify_member(members::Members& members, const api::Operation& operation,
+                                               Boxed<api::Call> call, const json::object& input) {
+  auto evidence = evidence_of(*call);
   if (!evidence.agent_id.empty())
     if (auto valid = coordination::check_agent_id(evidence.agent_id); !valid)
       co_return fail(std::move(valid.error()));
@@ -80,7 +80,7 @@ Task<Result<api::Call>> identify_member(members::Members& members, const api::Op
     if (!*found) co_return as_stranger(std::move(call), evidence);
     if (operation.name != "heartbeat" || !(*found)->is_ended()) {
       bool ends = operation.name == "end_session" && text_or(input, "via") == "hook";
-      if (ends) call.closes_session = (*found)->scope.empty() ? (*found)->session_id : evidence.session;
+      if (ends) call->closes_session = (*found)->scope.empty() ? (*found)->session_id : evidence.session;
       co_return as_member(std::move(call), **found);
     }
     evidence.step = SessionStep::begins;

@@ -12,8 +12,8 @@ members::Evidence evidence_of(const api::Call& call);
 /// `call` with the member, and the session, agent id and agent type that go with it. For a row that only
 /// reads, the member may be empty: nobody yet. Errors: invalid_argument (`invalid_agent_id`) for a change by
 /// a caller that gives no name.
-Task<Result<api::Call>> identify_member(members::Members& members, const api::Operation& operation,
-                                        api::Call call, const json::object& input);
+Task<Result<Boxed<api::Call>>> identify_member(members::Members& members, const api::Operation& operation,
+                                               Boxed<api::Call> call, const json::object& input);
 
 /// What stands for an agent that cannot be a member just now. No member has such an id.
 inline constexpr std::string_view unknown_caller = "?";

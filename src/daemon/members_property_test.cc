@@ -220,7 +220,7 @@ class MembersWorld : public LocksFixture {
     json::object input{{"file_path", file}};
     auto identified = co_await identify_member(*members_, *api::find_operation("acquire_lock"), call, input);
     if (!identified) co_return fail(std::move(identified.error()));
-    auto who = api::who_of("acquire_lock", *identified, input);
+    auto who = api::who_of("acquire_lock", **identified, input);
     if (!who) co_return fail(std::move(who.error()));
     co_return co_await locks->acquire(*std::move(who), {.file_path = file});
   }
@@ -351,7 +351,7 @@ class MembersWorld : public LocksFixture {
     const auto* row = api::find_operation(operation);
     auto identified = ask([&] { return identify_member(*members_, *row, call, input); });
     if (!identified) return fail(identified.error());
-    auto who = api::who_of(operation, *identified, input);
+    auto who = api::who_of(operation, **identified, input);
     if (!who) return who;
     if (operation == "register_session") {
       auto done = ask([&] { return sessions->register_session(*who, {.kept_by_hook = true}); });
@@ -438,8 +438,8 @@ class MembersWorld : public LocksFixture {
       EXPECT_EQ(identified.error().code, Code::conflict) << identified.error().message;
       return;
     }
-    EXPECT_NE(identified->member, victim.member) << operation << " from outside";
-    auto who = api::who_of(operation, *identified, input);
+    EXPECT_NE((*identified)->member, victim.member) << operation << " from outside";
+    auto who = api::who_of(operation, **identified, input);
     ASSERT_TRUE(who) << who.error().message;
     auto ended = ask([&] { return sessions->end(*who, "gone", "hook"); });
     if (ended) EXPECT_EQ(int_or(ended->reply, "locks_released"), 0) << to_text(ended->reply);
@@ -450,7 +450,7 @@ class MembersWorld : public LocksFixture {
           << file << " was lost to " << operation;
     // What was made on the way is gone again.
     auto removed = ask([&] {
-      return store->write([member = identified->member](Tx& tx) -> Result<bool> {
+      return store->write([member = (*identified)->member](Tx& tx) -> Result<bool> {
         members::end_member(tx, member, "it was nobody");
         return true;
       });

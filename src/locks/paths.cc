@@ -5,7 +5,6 @@
 #include <filesystem>
 
 #include "base/text.h"
-#include "platform/files/cached_look.h"
 #include "platform/files/files.h"
 #include "platform/files/links.h"
 
@@ -95,8 +94,8 @@ std::string_view parent_of(std::string_view path) { return path.substr(0, path.r
 
 /// The same as `resolve_below` for most paths, namely those whose folders are in memory, without links, `..`
 /// and other repositories on the way. Never waits. Nothing: whoever may wait has to find out.
-std::optional<Paths::Resolved> resolve_cached(const std::string& root, std::string_view path,
-                                              std::string_view cwd) {
+std::optional<Paths::Resolved> resolve_cached(BurstLooks& looks, const std::string& root,
+                                              std::string_view path, std::string_view cwd) {
   if (path.empty() || path.size() + cwd.size() > max_resolved_bytes / 2 ||
       path.find('\0') != std::string_view::npos)
     return {};
@@ -110,35 +109,35 @@ std::optional<Paths::Resolved> resolve_cached(const std::string& root, std::stri
   if (!is_root && !(target.starts_with(root) && target[root.size()] == '/')) return {};
   auto text = is_root ? std::string() : target.substr(root.size() + 1);
   if (text == ".coven" || text.starts_with(".coven/")) return {};
-  auto look = look_cached(target);
+  auto look = looks.look(target);
   bool is_folder = look == CachedLook::folder;
   // What is there of it: the rest is taken as it is written.
   std::string_view there = target;
   while (look == CachedLook::missing && there.size() > root.size()) {
     there = parent_of(there);
-    look = look_cached(std::string(there));
+    look = looks.look(std::string(there));
     if (look == CachedLook::other) return {};
   }
   if (look == CachedLook::unsure || look == CachedLook::missing) return {};
   if (look == CachedLook::other) there = parent_of(there);
-  auto repository = look_cached(root + "/.git");
+  auto repository = looks.look(root + "/.git");
   if (repository == CachedLook::missing) return Paths::Resolved{std::move(text), is_folder};
   if (repository != CachedLook::folder) return {};
   for (; there.size() > root.size(); there = parent_of(there))
-    if (look_cached(std::string(there) + "/.git") != CachedLook::missing) return {};
+    if (looks.look(std::string(there) + "/.git") != CachedLook::missing) return {};
   return Paths::Resolved{std::move(text), is_folder};
 }
 
 class FilePaths final : public Paths {
  public:
-  FilePaths(const std::string& root, Pool& pool) : pool_(pool) {
+  FilePaths(const std::string& root, Pool& pool, BurstLooks& looks) : pool_(pool), looks_(looks) {
     std::error_code error;
     auto canonical = fs::canonical(root, error);
     root_ = error ? root : canonical.string();
   }
 
   Task<Result<Resolved>> resolve(std::string path, std::string cwd) override {
-    if (auto known = resolve_cached(root_, path, cwd)) co_return *std::move(known);
+    if (auto known = resolve_cached(looks_, root_, path, cwd)) co_return *std::move(known);
     auto root = root_;
     co_return co_await pool_.run([root, path, cwd]() -> Result<Resolved> {
       // `git init` may come at any time, so the repository is not remembered.
@@ -149,12 +148,13 @@ class FilePaths final : public Paths {
  private:
   std::string root_;
   Pool& pool_;
+  BurstLooks& looks_;
 };
 
 }  // namespace
 
-std::unique_ptr<Paths> file_paths(std::string root, Pool& pool) {
-  return std::make_unique<FilePaths>(root, pool);
+std::unique_ptr<Paths> file_paths(std::string root, Pool& pool, BurstLooks& looks) {
+  return std::make_unique<FilePaths>(root, pool, looks);
 }
 
 }  // namespace cru::coordination

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "base/result.h"
+#include "platform/files/cached_look.h"
 #include "platform/loop/pool.h"
 
 namespace cru::coordination {
@@ -19,6 +20,7 @@ class Paths {
   /// Errors: invalid_argument (field file_path) when it leads outside the project.
   virtual Task<Result<Resolved>> resolve(std::string path, std::string cwd) = 0;
 };
-std::unique_ptr<Paths> file_paths(std::string root, Pool& pool);
+/// `looks` must outlive it.
+std::unique_ptr<Paths> file_paths(std::string root, Pool& pool, BurstLooks& looks);
 
 }  // namespace cru::coordination

@@ -41,7 +41,8 @@ class PathsTest : public testing::Test {
   std::string root = folder.path();
   LoopThread thread;
   Pool pool{thread.loop, 1};
-  std::unique_ptr<Paths> paths = file_paths(root, pool);
+  BurstLooks looks;
+  std::unique_ptr<Paths> paths = file_paths(root, pool, looks);
 };
 
 TEST_F(PathsTest, AreRelativeToTheRootHoweverTheyAreWritten) {
@@ -145,6 +146,21 @@ TEST_F(PathsTest, ARepositoryInsideIsPartOfTheProjectAndOneOutsideIsNot) {
   ASSERT_TRUE(run_program({"git", "init", "-q", outside.path()}, root, patience));
   EXPECT_EQ(resolve("vendor/lib/x.c"), "vendor/lib/x.c");
   EXPECT_EQ(resolve(outside.path() + "/src/a.cc"), "refused");
+}
+
+/// A link that is made after a burst leads to where it leads, whatever was there before.
+TEST_F(PathsTest, WhatABurstHasSeenIsForgottenWithIt) {
+  thread.await([&]() -> Task<Result<>> {
+    looks.begin();
+    co_return Result<>();
+  });
+  EXPECT_EQ(resolve("late/a.cc"), "late/a.cc");
+  thread.await([&]() -> Task<Result<>> {
+    looks.end();
+    co_return Result<>();
+  });
+  fs::create_directory_symlink("src", root + "/late");
+  EXPECT_EQ(resolve("late/a.cc"), "src/a.cc");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ constexpr size_t max_closed = 1'000;
 constexpr Duration watch_again_after = 30s;
 
 std::string key_of(const ProcessIdentity& process) {
-  return fmt::format("{}:{}:{}", process.boot_id, process.pid, process.start_time);
+  return process.boot_id + ':' + std::to_string(process.pid) + ':' + std::to_string(process.start_time);
 }
 
 std::string key_of(const Evidence& evidence) {

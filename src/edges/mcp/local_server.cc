@@ -15,7 +15,8 @@ LocalServer::LocalServer(std::string why, bool is_run, std::function<void(std::s
   server_.set_notifications(this);
 }
 
-Task<Result<api::Reply>> LocalServer::call(const api::Operation& operation, api::Call, json::object input) {
+Task<Result<api::Reply>> LocalServer::call(const api::Operation& operation, Boxed<api::Call>,
+                                           json::object input) {
   // A mistake of the caller's is one whether or not anybody could carry it out.
   auto checked = api::check_input(operation, std::move(input));
   if (!checked) co_return fail(std::move(checked.error()));

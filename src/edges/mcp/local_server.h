@@ -33,7 +33,8 @@ class LocalServer final : private Backend, private Sink {
   void remember(std::string_view line);
 
  private:
-  Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call, json::object input) override;
+  Task<Result<api::Reply>> call(const api::Operation& operation, Boxed<api::Call> call,
+                                json::object input) override;
   Task<Result<>> may_call(const api::Operation& operation, const api::Call& call) override;
   Error unreachable() const;
   void respond(std::string message) override;

@@ -75,11 +75,11 @@ class NoStore final : public Store {
 /// Checks the input as the daemon does, then answers what `replies` has for the operation, else echoes.
 class FakeBackend final : public Backend {
  public:
-  Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
+  Task<Result<api::Reply>> call(const api::Operation& operation, Boxed<api::Call> call,
                                 json::object input) override {
     auto checked = api::check_input(operation, std::move(input));
     if (!checked) co_return fail(std::move(checked.error()));
-    calls.push_back({std::string(operation.name), call, *checked});
+    calls.push_back({std::string(operation.name), *call, *checked});
     if (on_call) on_call(calls.back().operation);
     auto wait = hold_after.find(calls.back().operation);
     bool holds = wait != hold_after.end() && wait->second-- <= 0;

@@ -145,7 +145,7 @@ bool Server::receive(std::string_view text, Terms terms, Sink& sink) {
   size_t index = 0;
   for (auto& entry : *list) {
     auto own = terms;
-    if (!own.call.request_id.empty()) own.call.request_id += fmt::format(".{}", index);
+    if (!own.call->request_id.empty()) own.call->request_id += fmt::format(".{}", index);
     ++index;
     asks = receive_one(std::move(entry), std::move(own), sink, batch) || asks;
   }
@@ -188,18 +188,18 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, Ter
                   .version = version_.value_or(terms.version.value_or(newest_with_handshake)),
                   .call = std::move(terms.call),
                   .shows_forms = shows_forms_};
-  request.call.client = client_;
+  request.call->client = client_;
   const auto* meta = object_at(request.message.params, "_meta");
   if (request.message.method == "server/discover") request.version = Version::v2026_07_28;
   if (!meta) return request;
   if (const auto* token = meta->if_contains("progressToken");
       token && (token->is_string() || token->is_number()))
     request.progress_token = to_text(*token);
-  api::take_trace(request.call, text_or(*meta, "traceparent"));
+  api::take_trace(*request.call, text_or(*meta, "traceparent"));
   // Codex names its conversation with every call; its servers are shared by several.
   if (auto session = text_or(*meta, "sessionId");
       meta->contains("threadId") && session.size() <= 128 && !session.empty())
-    request.call.session_id = session;
+    request.call->session_id = session;
   const auto* given = meta->if_contains(version_key);
   if (!given || request.message.method == "initialize") return request;
   auto name = given->is_string() ? std::string_view(given->get_string()) : "";
@@ -218,7 +218,7 @@ std::expected<Server::Request, RpcError> Server::read_terms(Message message, Ter
   request.takes_tasks = takes_tasks(capabilities);
   request.log_level = text_or(*meta, log_level_key);
   if (auto client = client_name(object_at(*meta, client_info_key)); !client.empty())
-    request.call.client = client_ = std::move(client);
+    request.call->client = client_ = std::move(client);
   return request;
 }
 
@@ -233,11 +233,11 @@ void Server::observe(Request& request, Answer& answer) {
                                     Observed{.method = is_known_method(method) ? method : "unknown",
                                              .tool = tool ? std::string(tool->name) : std::string(),
                                              .request_id = answer.id(),
-                                             .caller = request.call.trace,
+                                             .caller = request.call->trace,
                                              .version = request.version,
-                                             .is_tcp = request.call.peer == "tcp"},
+                                             .is_tcp = request.call->peer == "tcp"},
                                     ++observed_);
-  request.call.trace = observation->traceparent();
+  request.call->trace = observation->traceparent();
   answer.observe(std::move(observation));
 }
 

@@ -27,7 +27,7 @@ inline constexpr size_t max_subscriptions = 256;  ///< and as many listening str
 class Backend {
  public:
   virtual ~Backend() = default;
-  virtual Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
+  virtual Task<Result<api::Reply>> call(const api::Operation& operation, Boxed<api::Call> call,
                                         json::object input) = 0;
   /// Whether it would carry out calls of this row for this caller. Errors: forbidden; others where it cannot
   /// tell.
@@ -39,7 +39,7 @@ class Backend {
 class ApiBackend final : public Backend {
  public:
   explicit ApiBackend(api::Api& api) : api_(api) {}
-  Task<Result<api::Reply>> call(const api::Operation& operation, api::Call call,
+  Task<Result<api::Reply>> call(const api::Operation& operation, Boxed<api::Call> call,
                                 json::object input) override {
     return api_.call(operation, std::move(call), std::move(input));
   }
@@ -75,7 +75,7 @@ struct Wait {
 
 /// On what terms one message was sent.
 struct Terms {
-  api::Call call;                       ///< who sends it; its request id makes it repeatable
+  Boxed<api::Call> call;                ///< who sends it; its request id makes it repeatable
   std::optional<Version> version = {};  ///< what the transport says about it, where it says anything
 };
 
@@ -149,7 +149,7 @@ class Server {
   struct Request {
     Message message;
     Version version = newest_with_handshake;
-    api::Call call = {};
+    Boxed<api::Call> call = {};
     std::string progress_token = {};  ///< JSON text; empty: none wanted
     std::string log_level = {};       ///< modern: what the request itself asks for
     bool shows_forms = false;         ///< the client can ask its person
@@ -220,9 +220,9 @@ class Server {
   /// What of `all` this caller may use. Errors: those of a backend that cannot tell.
   Task<std::expected<std::vector<std::string>, RpcError>> offered(const std::vector<Offer>& all,
                                                                   const api::Call& call);
-  Task<Result<json::object>> ask(std::string_view operation, api::Call call, json::object input);
+  Task<Result<json::object>> ask(std::string_view operation, Boxed<api::Call> call, json::object input);
   Task<std::vector<std::string>> known(std::string_view operation, json::object input, std::string list,
-                                       std::string member, api::Call call);
+                                       std::string member, Boxed<api::Call> call);
   /// Starts work that `cancel` can end.
   void start_call(std::string id, Sink& sink, bool waits, Task<void> work);
 

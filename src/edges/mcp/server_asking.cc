@@ -38,7 +38,7 @@ class Server::Asking {
     bool is_shown = server_.resumed_ && asked && *asked < server_.began_;
     if (is_shown) return;
     auto form = form_for(question_);
-    if (!request_.call.trace.empty()) form["_meta"] = json::object{{"traceparent", request_.call.trace}};
+    if (!request_.call->trace.empty()) form["_meta"] = json::object{{"traceparent", request_.call->trace}};
     answer_.sink().notify(request_text(id_, "elicitation/create", form));
   }
   Asking(const Asking&) = delete;
@@ -87,7 +87,7 @@ class Server::Asking {
 bool Server::is_elicited(const ToolCall& call, Sink& sink) {
   const auto& request = call.request;
   return call.operation.name == "ask_user" && !call.input.contains("question_id") && request.shows_forms &&
-         request.call.caller == api::agent && (is_modern(request.version) || sink.is_stream());
+         request.call->caller == api::agent && (is_modern(request.version) || sink.is_stream());
 }
 
 /// The person has answered at the client that asks: on this word alone an agent's client speaks for one, and
@@ -122,9 +122,9 @@ Task<void> Server::run_asking(ToolCall call, Answer answer) {
   if (auto question = open_question(parsed(reply))) {
     Asking asking(*this, answer, request, *question);
     if (auto early = early_.extract(asking.key()); early && !asking.take_early(early.mapped())) co_return;
-    SignsOfLife signs(loop_, backend_, request.call, wait);
+    SignsOfLife signs(loop_, backend_, *request.call, wait);
     auto again = request.call;
-    again.request_id.clear();
+    again->request_id.clear();
     reply = co_await backend_.call(operation, std::move(again), about(*question, wait.seconds));
   }
   answer.result(tell_tool(operation, reply, request, answer));
@@ -168,9 +168,9 @@ Task<void> Server::take_round(ToolCall call, OpenQuestion question, Answer answe
   if (elicited.action == Elicited::Action::accept)
     co_await give_answer(backend_, question.id, elicited.answer);
   Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
-  SignsOfLife signs(loop_, backend_, request.call, wait);
+  SignsOfLife signs(loop_, backend_, *request.call, wait);
   auto again = request.call;
-  again.request_id.clear();
+  again->request_id.clear();
   auto last = co_await backend_.call(operation, std::move(again), about(question, wait.seconds));
   answer.result(tell_tool(operation, last, request, answer));
 }

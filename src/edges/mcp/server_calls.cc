@@ -96,7 +96,7 @@ void Server::call_tool(Request request, Answer answer) {
     if (!arguments->is_object()) return answer.error(bad_params("arguments must be an object"));
     input = std::move(arguments->get_object());
   }
-  auto wait = wait_of(*operation, input, is_prolonged(request.progress_token, request.call));
+  auto wait = wait_of(*operation, input, is_prolonged(request.progress_token, *request.call));
   bool waits = wait.seconds > 0;
   if (waits && waiting_ >= max_waiting)
     return answer.error({is_modern(request.version) ? internal_error : overloaded,
@@ -117,7 +117,7 @@ void Server::call_tool(Request request, Answer answer) {
 Task<void> Server::run_tool(ToolCall call, Answer answer) {
   auto& [operation, input, request, wait] = call;
   Ticker ticker(loop_, answer.sink(), request.progress_token, operation.title, wait);
-  SignsOfLife signs(loop_, backend_, request.call, wait);
+  SignsOfLife signs(loop_, backend_, *request.call, wait);
   auto reply = co_await backend_.call(operation, std::move(request.call), std::move(input));
   answer.result(tell_tool(operation, reply, request, answer));
 }
@@ -161,28 +161,29 @@ Task<std::expected<std::vector<std::string>, RpcError>> Server::offered(const st
 }
 
 Task<Server::RpcResult> Server::list_tools(Request request) {
-  auto texts = co_await offered(tools(request.version), request.call);
+  auto texts = co_await offered(tools(request.version), *request.call);
   if (!texts) co_return std::unexpected(texts.error());
   co_return list_page("tools", *texts, request.message.params, request.version);
 }
 
 Task<Server::RpcResult> Server::list_templates(Request request) {
-  auto texts = co_await offered(resource_templates(), request.call);
+  auto texts = co_await offered(resource_templates(), *request.call);
   if (!texts) co_return std::unexpected(texts.error());
   co_return list_page("resourceTemplates", *texts, request.message.params, request.version);
 }
 
 Task<Server::RpcResult> Server::list_prompts(Request request) {
-  auto texts = co_await offered(prompts(), request.call);
+  auto texts = co_await offered(prompts(), *request.call);
   if (!texts) co_return std::unexpected(texts.error());
   co_return list_page("prompts", *texts, request.message.params, request.version);
 }
 
 /// A read on the way to something else.
-Task<Result<json::object>> Server::ask(std::string_view operation, api::Call call, json::object input) {
+Task<Result<json::object>> Server::ask(std::string_view operation, Boxed<api::Call> call,
+                                       json::object input) {
   const auto* row = api::find_operation(operation);
   CRU_ASSERT(row != nullptr);
-  call.request_id.clear();
+  call->request_id.clear();
   auto reply = co_await backend_.call(*row, std::move(call), std::move(input));
   if (!reply) co_return fail(reply.error());
   auto value = parse_json(reply->text());
@@ -192,7 +193,7 @@ Task<Result<json::object>> Server::ask(std::string_view operation, api::Call cal
 
 /// The fixed resources, the latest handoffs and the most urgent work.
 Task<Server::RpcResult> Server::list_resources(Request request) {
-  auto fixed = co_await offered(fixed_resources(), request.call);
+  auto fixed = co_await offered(fixed_resources(), *request.call);
   if (!fixed) co_return std::unexpected(fixed.error());
   auto items = *std::move(fixed);
   auto add = [&](const Result<json::object>& reply, std::string_view list, auto describe) {
@@ -228,7 +229,7 @@ Task<Server::RpcResult> Server::read_resource(Request request) {
   };
   auto wanted = resource_call(uri);
   if (!wanted.operation) co_return missing();
-  request.call.request_id.clear();
+  request.call->request_id.clear();
   auto reply = co_await backend_.call(*wanted.operation, request.call, std::move(wanted.input));
   if (!reply) {
     auto code = reply.error().code;
@@ -240,9 +241,9 @@ Task<Server::RpcResult> Server::read_resource(Request request) {
   }
   if (reply->status() == 404 || reply->status() == 400) co_return missing();
   std::string out = R"({"contents":[{"uri":)";
-  append_quoted(out, uri);
+  append_json_string(out, uri);
   out += R"(,"mimeType":"application/json","text":)";
-  append_quoted(out, reply->text());
+  append_json_string(out, reply->text());
   out += "}]";
   out += fresh_end(request.version);
   co_return out;
@@ -260,7 +261,7 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
           bad_params(fmt::format("{} must be a string", std::string_view(argument.key()))));
   const auto* row = prompt_row(name);
   if (!row) co_return std::unexpected(bad_params(fmt::format("unknown prompt: {}", name.substr(0, 200))));
-  if (auto allowed = co_await backend_.may_call(*row, request.call); !allowed)
+  if (auto allowed = co_await backend_.may_call(*row, *request.call); !allowed)
     co_return std::unexpected(bad_params(allowed.error().message));
   if (name == "plan_work") {
     auto goal = text_or(arguments, "goal");
@@ -288,7 +289,7 @@ Task<Server::RpcResult> Server::get_prompt(Request request) {
 
 /// One member of every entry of a list.
 Task<std::vector<std::string>> Server::known(std::string_view operation, json::object input, std::string list,
-                                             std::string member, api::Call call) {
+                                             std::string member, Boxed<api::Call> call) {
   std::vector<std::string> values;
   auto reply = co_await ask(operation, std::move(call), std::move(input));
   const auto* entries = reply ? array_at(*reply, list) : nullptr;

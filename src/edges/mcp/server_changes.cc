@@ -29,7 +29,7 @@ Task<Server::RpcResult> Server::subscribe(Request request) {
   std::string uri(text_or(request.message.params, "uri"));
   const auto* row = resource_call(uri).operation;
   if (!row) co_return std::unexpected(no_resource(uri));
-  if (auto allowed = co_await backend_.may_call(*row, request.call); !allowed)
+  if (auto allowed = co_await backend_.may_call(*row, *request.call); !allowed)
     co_return std::unexpected(bad_params(allowed.error().message));
   if (subscribed_.size() >= max_subscriptions && !subscribed_.contains(uri))
     co_return std::unexpected(bad_params(fmt::format("at most {} subscriptions", max_subscriptions)));
@@ -58,7 +58,7 @@ Task<void> Server::listen(Request request, Answer answer) {
     for (const auto& entry : *list) {
       const auto* row = entry.is_string() ? resource_call(entry.get_string()).operation : nullptr;
       if (row && !allowed.contains(row))
-        allowed[row] = (co_await backend_.may_call(*row, request.call)).has_value();
+        allowed[row] = (co_await backend_.may_call(*row, *request.call)).has_value();
       if (!row || !allowed[row]) continue;
       if (uris.size() < max_subscriptions && uris.emplace(entry.get_string()).second)
         agreed_uris.push_back(entry);

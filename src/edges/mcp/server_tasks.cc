@@ -37,7 +37,7 @@ Task<std::expected<json::value, RpcError>> Server::look_at_task(const Request& r
   const auto* row = wanted.operation.empty() ? nullptr : api::find_operation(wanted.operation);
   if (!row) co_return std::unexpected(no_task());
   auto call = request.call;
-  call.request_id.clear();
+  call->request_id.clear();
   auto reply = co_await backend_.call(*row, std::move(call), std::move(wanted.input));
   if (!reply) {
     auto code = reply.error().code;
@@ -52,7 +52,7 @@ Task<std::expected<json::value, RpcError>> Server::look_at_task(const Request& r
 Task<Server::RpcResult> Server::get_task(Request request) {
   auto reply = co_await look_at_task(request);
   if (!reply) co_return std::unexpected(reply.error());
-  bool asks = request.shows_forms && request.call.caller == api::agent;
+  bool asks = request.shows_forms && request.call->caller == api::agent;
   auto status = status_of_task(*reply, asks);
   auto result =
       status == TaskStatus::completed ? tool_result(to_text(*reply), false, request.version) : std::string();
@@ -67,7 +67,7 @@ Task<Server::RpcResult> Server::update_task(Request request) {
   const auto* responses = object_at(request.message.params, "inputResponses");
   const auto* response = responses && question ? object_at(*responses, question->id) : nullptr;
   auto elicited = response ? read_elicited(*response) : Elicited();
-  if (elicited.action == Elicited::Action::accept && request.call.caller == api::agent)
+  if (elicited.action == Elicited::Action::accept && request.call->caller == api::agent)
     co_await give_answer(backend_, question->id, elicited.answer);
   co_return empty_result(request.version);
 }

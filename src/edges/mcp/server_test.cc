@@ -156,7 +156,7 @@ TEST_F(McpServer, KnowsNoToolThatTheTableDoesNotOffer) {
 
 TEST_F(McpServer, CallsAsWhoeverItsTransportSays) {
   terms_.call.agent_id = "ann";
-  terms_.call.request_id = "inst:7";
+  terms_.call->request_id = "inst:7";
   const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   ask("tools/call",
       {{"name", "heartbeat"}, {"_meta", json::object{{"traceparent", trace}, {"agent_id", "eve"}}}});
@@ -418,7 +418,7 @@ TEST_F(McpServer, TakesNotificationsAndResponsesInSilence) {
 
 TEST_F(McpServer, AnswersABatchAsABatchWhereTheVersionHasThem) {
   initialize("2025-03-26");
-  terms_.call.request_id = "k";
+  terms_.call->request_id = "k";
   auto answer =
       say_text(R"([{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","method":"notifications/x"},7,)"
                R"({"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"heartbeat"}}])");

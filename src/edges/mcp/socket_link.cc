@@ -140,8 +140,11 @@ void Socket::Link::read_some() {
 void Socket::Link::pump() {
   auto self = shared_from_this();
   pumping_ = true;
-  for (int taken = 0; taken < lines_a_turn && !gone_ && !is_paused(); ++taken)
-    if (!take_next()) break;
+  {
+    api::Api::Burst burst(socket_.api_);
+    for (int taken = 0; taken < lines_a_turn && !gone_ && !is_paused(); ++taken)
+      if (!take_next()) break;
+  }
   pumping_ = false;
   ended_.clear();
   if (gone_) return;
@@ -193,7 +196,7 @@ void Socket::Link::take_line(std::string_view line) {
 
 void Socket::Link::take_numbered(uint64_t number, std::string_view message) {
   Terms terms{.call = call_};
-  terms.call.request_id = fmt::format("{}:{}", instance_, number);
+  (terms.call->request_id = instance_).append(1, ':').append(std::to_string(number));
   auto& sink = lines_.emplace_back(*this, number);
   sink.self = std::prev(lines_.end());
   if (!server_->receive(message, std::move(terms), sink)) sink.dropped();

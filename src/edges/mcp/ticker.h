@@ -46,8 +46,9 @@ class Ticker {
     std::string total;
     if (wait_ > 0) total = fmt::format(R"(,"total":{})", std::max(static_cast<double>(wait_), progress));
     std::string message;
-    append_quoted(message, wait_ > 0 ? fmt::format("{}: waiting, {} of {} s", title_, passed_ / 1s, wait_)
-                                     : fmt::format("{}: working, {} s", title_, passed_ / 1s));
+    append_json_string(message, wait_ > 0
+                                    ? fmt::format("{}: waiting, {} of {} s", title_, passed_ / 1s, wait_)
+                                    : fmt::format("{}: working, {} s", title_, passed_ / 1s));
     sink_.notify(fmt::format(
         R"({{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":{},"progress":{}{},"message":{}}}}})",
         token_, progress, total, message));
@@ -68,8 +69,8 @@ class SignsOfLife {
   SignsOfLife(Loop& loop, Backend& backend, const api::Call& call, Wait wait)
       : loop_(loop), backend_(backend) {
     if (std::chrono::seconds(wait.seconds) <= between) return;
-    call_ = call;
-    call_.request_id.clear();
+    call_.emplace(call);
+    call_->request_id.clear();
     arm();
   }
   SignsOfLife(const SignsOfLife&) = delete;
@@ -80,20 +81,20 @@ class SignsOfLife {
  private:
   static constexpr Duration between = std::chrono::minutes(4);
 
-  static Task<void> beat(Backend& backend, api::Call call) {
+  static Task<void> beat(Backend& backend, Boxed<api::Call> call) {
     const auto* row = api::find_operation("heartbeat");
     CRU_ASSERT(row != nullptr);
     (void)co_await backend.call(*row, std::move(call), {});
   }
   void arm() {
     timer_ = loop_.set_timer(between, [this] {
-      loop_.spawn(beat(backend_, call_));
+      loop_.spawn(beat(backend_, *call_));
       arm();
     });
   }
   Loop& loop_;
   Backend& backend_;
-  api::Call call_;
+  std::optional<api::Call> call_;
   Loop::TimerId timer_ = 0;
 };
 

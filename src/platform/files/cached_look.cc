@@ -29,4 +29,17 @@ CachedLook look_cached(const std::string& path) {
   return errno == ENOTDIR && open_cached(path, 0) ? CachedLook::other : CachedLook::unsure;
 }
 
+void BurstLooks::end() {
+  is_open_ = false;
+  known_.clear();
+}
+
+CachedLook BurstLooks::look(const std::string& path) {
+  if (!is_open_) return look_cached(path);
+  if (auto known = known_.find(path); known != known_.end()) return known->second;
+  auto found = look_cached(path);
+  if (known_.size() < max_paths) known_.emplace(path, found);
+  return found;
+}
+
 }  // namespace cru

@@ -63,5 +63,24 @@ TEST(CachedLook, TellsWhatIsThereWithoutFollowingLinks) {
   EXPECT_NE(look_cached(folder / "not-there"), CachedLook::folder);
 }
 
+TEST(BurstLooks, RemembersWhatItSawUntilTheBurstEnds) {
+  TemporaryFolder folder;
+  BurstLooks looks;
+  auto place = folder / "sub";
+  ASSERT_TRUE(make_folder(place));
+  looks.begin();
+  EXPECT_EQ(looks.look(place), CachedLook::folder);
+  ASSERT_TRUE(remove_empty_folder(place));
+  EXPECT_EQ(looks.look(place), CachedLook::folder) << "whoever asks now asked before it was removed";
+  looks.end();
+  EXPECT_NE(looks.look(place), CachedLook::folder);
+  ASSERT_TRUE(make_folder(place));
+  EXPECT_EQ(looks.look(place), CachedLook::folder) << "outside of a burst nothing is remembered";
+  looks.begin();
+  for (size_t i = 0; i < 2 * BurstLooks::max_paths; ++i) looks.look(folder / std::to_string(i));
+  EXPECT_EQ(looks.look(place), CachedLook::folder) << "more than it remembers";
+  looks.end();
+}
+
 }  // namespace
 }  // namespace cru
