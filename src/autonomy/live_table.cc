@@ -213,17 +213,15 @@ bool was_agent(Reader& reader, std::string_view id) {
 
 int64_t purge_agents(Tx& tx, Time before, int64_t limit) {
   int64_t left = limit;
-  auto old = tx.row("SELECT id FROM live_agents WHERE left_at < ? LIMIT 1", before);
-  if (old) {
-    auto id = old->text(0);
+  if (auto id = read_value<std::string>(tx, "SELECT id FROM live_agents WHERE left_at < ? LIMIT 1", before)) {
     for (auto sql :
          {"DELETE FROM agent_conversations WHERE id IN"
           " (SELECT id FROM agent_conversations WHERE agent_id = ? LIMIT ?)",
           "DELETE FROM agent_state_history WHERE id IN"
           " (SELECT id FROM agent_state_history WHERE agent_id = ? LIMIT ?)",
           "DELETE FROM agent_tasks WHERE id IN (SELECT id FROM agent_tasks WHERE agent_id = ? LIMIT ?)"})
-      if (left > 0) left -= tx.exec(sql, id, left);
-    if (left > 0) left -= tx.exec("DELETE FROM live_agents WHERE id = ?", id);
+      if (left > 0) left -= tx.exec(sql, *id, left);
+    if (left > 0) left -= tx.exec("DELETE FROM live_agents WHERE id = ?", *id);
   }
   if (left > 0)
     left -= tx.exec(
@@ -280,8 +278,7 @@ json::object to_json(const Said& said) {
 }
 
 int64_t last_said(Reader& reader) {
-  auto row = reader.row("SELECT MAX(id) FROM agent_conversations");
-  return row ? row->integer(0) : 0;
+  return read_value<int64_t>(reader, "SELECT MAX(id) FROM agent_conversations").value_or(0);
 }
 
 std::vector<Said> unacknowledged(Reader& reader, std::string_view agent_id, int64_t after) {

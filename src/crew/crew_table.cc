@@ -202,32 +202,29 @@ std::vector<Subagent> unfinished_subagents(Reader& reader) {
 }
 
 int64_t count_queued(Reader& reader, std::string_view chat_id) {
-  return reader
-      .row(
-          "SELECT count(*) FROM subagents WHERE is_over = 0 AND chat_id = ? AND json_valid(data)"
-          " AND json_extract(data, '$.status') = 'queued'",
-          chat_id)
-      ->integer(0);
+  return *read_value<int64_t>(
+      reader,
+      "SELECT count(*) FROM subagents WHERE is_over = 0 AND chat_id = ? AND json_valid(data)"
+      " AND json_extract(data, '$.status') = 'queued'",
+      chat_id);
 }
 
 Entry append_entry(Tx& tx, Entry entry, std::string_view chat_id) {
-  entry.n =
-      tx.row("SELECT COALESCE(MAX(n), 0) + 1 FROM chat_entries WHERE thread = ?", entry.thread)->integer(0);
+  entry.n = *read_value<int64_t>(tx, "SELECT COALESCE(MAX(n), 0) + 1 FROM chat_entries WHERE thread = ?",
+                                 entry.thread);
   entry.at = tx.now();
   insert_row<entry_columns>(tx, entry);
   auto data = to_json(entry, max_event_text_bytes);
   data["chat_id"] = chat_id;
   bool is_primary = entry.thread == chat_id;
   if (!is_primary) data["task_id"] = entry.thread;
-  auto trace_id = is_primary ? tx.row(
-                                   "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END"
-                                   " FROM chats WHERE id = ?",
-                                   entry.thread)
-                             : tx.row(
-                                   "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END"
-                                   " FROM subagents WHERE task_id = ?",
-                                   entry.thread);
-  if (trace_id && !trace_id->is_null(0)) data["trace_id"] = trace_id->text(0);
+  auto trace_id = read_value<std::optional<std::string>>(
+      tx,
+      is_primary ? "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END FROM chats WHERE id = ?"
+                 : "SELECT CASE WHEN json_valid(data) THEN data ->> '$.trace_id' END FROM subagents WHERE "
+                   "task_id = ?",
+      entry.thread);
+  if (trace_id) data["trace_id"] = *trace_id;
   tx.emit({is_primary ? "chat.entry" : "subagent.entry", std::string(chat_id), std::move(data)});
   return entry;
 }

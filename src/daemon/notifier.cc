@@ -9,6 +9,7 @@
 #include "inbox/question_table.h"
 #include "platform/files/log.h"
 #include "platform/files/trouble.h"
+#include "store/columns.h"
 #include "store/retry.h"
 
 namespace cru::daemon {
@@ -48,8 +49,7 @@ void Notifier::set_settings(NotifySettings settings) {
 Task<void> Notifier::follow() {
   EventFilter filter{.entity = {}, .types = {"approval.requested", "agent.question"}};
   auto kept = co_await read_with_retry(loop_, store_, [](Reader& reader) -> Result<std::optional<int64_t>> {
-    auto row = reader.row("SELECT seq FROM notifier_place WHERE id = 1");
-    return row ? std::optional(row->integer(0)) : std::nullopt;
+    return read_value<int64_t>(reader, "SELECT seq FROM notifier_place WHERE id = 1");
   });
   auto place = kept ? *kept : std::nullopt;
   for (;; place = scanned_) {

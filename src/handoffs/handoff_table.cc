@@ -62,9 +62,8 @@ std::string lists_of(const Handoff& handoff) {
 
 /// What this life of a session began behind: its last final handoff. 0 if this is its first.
 int64_t end_of_last_life(Reader& reader, std::string_view session_id) {
-  return reader
-      .row("SELECT ifnull(max(seq), 0) FROM handoffs WHERE session_id = ? AND is_final = 1", session_id)
-      ->integer(0);
+  return *read_value<int64_t>(
+      reader, "SELECT ifnull(max(seq), 0) FROM handoffs WHERE session_id = ? AND is_final = 1", session_id);
 }
 
 /// What the agent wrote last in this life of its session.

@@ -90,17 +90,17 @@ void set_reply_context(Tx& tx, std::string_view id, std::string_view reply_conte
 }
 
 int64_t count_all_pending(Reader& reader) {
-  return reader.row("SELECT count(*) FROM questions WHERE status = 'pending'")->integer(0);
+  return *read_value<int64_t>(reader, "SELECT count(*) FROM questions WHERE status = 'pending'");
 }
 
 int64_t count_of_asker(Reader& reader, std::string_view run_uid) {
-  return reader.row("SELECT count(*) FROM questions WHERE run_uid = ? AND status = 'pending'", run_uid)
-      ->integer(0);
+  return *read_value<int64_t>(
+      reader, "SELECT count(*) FROM questions WHERE run_uid = ? AND status = 'pending'", run_uid);
 }
 
 int64_t count_pending(Reader& reader, std::string_view task_id) {
-  return reader.row("SELECT count(*) FROM questions WHERE task_id = ? AND status = 'pending'", task_id)
-      ->integer(0);
+  return *read_value<int64_t>(
+      reader, "SELECT count(*) FROM questions WHERE task_id = ? AND status = 'pending'", task_id);
 }
 
 void remove_of(Tx& tx, std::string_view task_id) {

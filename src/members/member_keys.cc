@@ -13,8 +13,9 @@ constexpr std::string_view of_session = "session:", of_connection = "connection:
 std::string session_key(std::string_view session) { return fmt::format("{}{}", of_session, session); }
 
 bool note_key(Tx& tx, const std::string& key, std::string_view member, bool begins) {
-  auto known = tx.row("SELECT is_open FROM member_keys WHERE key = ? AND member = ?", key, member);
-  if (known && (known->boolean(0) || !begins)) return false;
+  auto known =
+      read_value<bool>(tx, "SELECT is_open FROM member_keys WHERE key = ? AND member = ?", key, member);
+  if (known && (*known || !begins)) return false;
   tx.exec("INSERT OR REPLACE INTO member_keys(key, member, is_open, noted_at) VALUES(?, ?, 1, ?)", key,
           member, tx.now());
   tx.exec(
@@ -43,12 +44,11 @@ bool has_keys(Reader& reader, std::string_view member) {
 }
 
 std::optional<std::string> find_holder(Reader& reader, std::string_view session, std::string_view scope) {
-  auto row = reader.row(
+  return read_value<std::string>(
+      reader,
       "SELECT member FROM member_keys JOIN members ON id = member WHERE key = ? ORDER BY ended_at IS NOT "
       "NULL, scope <> ?, started_at DESC, id LIMIT 1",
       session_key(session), scope);
-  if (!row) return {};
-  return row->text(0);
 }
 
 bool note_session(Tx& tx, std::string_view session, std::string_view member, bool begins) {

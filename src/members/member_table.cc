@@ -118,10 +118,8 @@ std::vector<Member> list_hosted_members(Reader& reader) {
 Result<Member> add_member(Tx& tx, Member member) {
   bool is_body = member.kept_by == KeptBy::body;
   auto count_others = [&] {
-    return tx
-        .row("SELECT count(*) FROM members WHERE ended_at IS NULL AND kept_by < ?",
-             static_cast<int64_t>(KeptBy::body))
-        ->integer(0);
+    return *read_value<int64_t>(tx, "SELECT count(*) FROM members WHERE ended_at IS NULL AND kept_by < ?",
+                                static_cast<int64_t>(KeptBy::body));
   };
   if (!is_body && count_others() >= max_members)
     return fail(Code::overloaded, "too many members are active", "", "end some, or call cleanup_dead_agents");

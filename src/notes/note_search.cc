@@ -7,6 +7,7 @@
 #include "notes/note_index.h"
 #include "notes/note_text.h"
 #include "notes/word_query.h"
+#include "store/columns.h"
 
 namespace cru::notes {
 namespace {
@@ -65,10 +66,10 @@ void NoteIndex::load_meanings() {
         "SELECT id, note, meaning FROM pieces WHERE id > ? AND meaning IS NOT NULL ORDER BY id LIMIT 4096",
         {last});
     for (const auto& row : rows) {
-      last = row.integer(0);
-      auto bytes = row.text(2);
+      auto [id, note, bytes] = values_in<int64_t, int64_t, std::string>(row);
+      last = id;
       if (bytes.size() != dimensions + sizeof(float)) continue;
-      auto& held = held_.emplace_back(last, row.integer(1), Meaning());
+      auto& held = held_.emplace_back(id, note, Meaning());
       std::memcpy(held.meaning.values.data(), bytes.data(), dimensions);
       std::memcpy(&held.meaning.inverse_length, bytes.data() + dimensions, sizeof(float));
     }
@@ -97,9 +98,11 @@ void NoteIndex::find_by_words(const std::vector<std::string>& words, const std::
     for (const auto& row : connection_->query(
              "SELECT w.rowid, w.rank, p.note FROM (SELECT rowid, rank FROM (SELECT rowid, rank FROM words "
              "WHERE words MATCH ? LIMIT ?) ORDER BY rank LIMIT ?) AS w JOIN pieces AS p ON p.id = w.rowid",
-             {query, ranked, limit}))
-      if ((!among || among->contains(row.integer(2))) && known.insert(row.integer(0)).second)
-        found.push_back({row.integer(0), row.integer(2), std::max(-row.real(1), 1e-6), 0});
+             {query, ranked, limit})) {
+      auto [piece, rank, note] = values_in<int64_t, double, int64_t>(row);
+      if ((!among || among->contains(note)) && known.insert(piece).second)
+        found.push_back({piece, note, std::max(-rank, 1e-6), 0});
+    }
     if (found.size() >= max_candidates) return;
   }
 }
@@ -137,15 +140,15 @@ std::optional<Found> NoteIndex::describe(const Ranked& ranked, const std::vector
       "p.note JOIN words AS w ON w.rowid = p.id WHERE p.id = ?",
       {ranked.piece});
   if (rows.empty()) return {};
-  const auto& row = rows[0];
-  auto body = row.text(3);
+  auto [path, title, heading, body, line] =
+      values_in<std::string, std::string, std::string, std::string, int>(rows[0]);
   auto begin = best_passage(body, words, meaning, options_.table);
   int lines = static_cast<int>(std::count(body.begin(), body.begin() + static_cast<ptrdiff_t>(begin), '\n'));
-  return Found{.path = row.text(0),
-               .title = row.text(1),
-               .heading = row.text(2),
+  return Found{.path = std::move(path),
+               .title = std::move(title),
+               .heading = std::move(heading),
                .excerpt = in_one_line(std::string_view(body).substr(begin)),
-               .line = static_cast<int>(row.integer(4)) + lines,
+               .line = line + lines,
                .score = ranked.score};
 }
 

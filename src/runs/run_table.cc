@@ -133,8 +133,8 @@ std::vector<Run> list_active(Reader& reader) {
 std::vector<Run> list(Reader& reader, const ListQuery& query) {
   int64_t before = INT64_MAX;
   if (!query.before.empty())
-    if (auto row = reader.row("SELECT created_at FROM runs WHERE task_id = ?", query.before))
-      before = row->integer(0);
+    before = read_value<int64_t>(reader, "SELECT created_at FROM runs WHERE task_id = ?", query.before)
+                 .value_or(before);
   return read_rows<run_columns,
                    "SELECT {} FROM runs WHERE (created_at < ?1 OR (created_at = ?1 AND task_id < ?2))"
                    " AND (?3 = '' OR status = ?3 OR (?3 = 'active' AND status IN ('starting', 'running')))"

@@ -16,7 +16,7 @@ void from_column(const Row&, size_t, T&) {
 }
 
 inline std::string_view to_column(const std::string& value) { return value; }
-inline void from_column(const Row& row, size_t at, std::string& value) { value = row.text(at); }
+inline void from_column(const Row& row, size_t at, std::string& value) { value = row.text_view(at); }
 inline bool to_column(bool value) { return value; }
 inline void from_column(const Row& row, size_t at, bool& value) { value = row.boolean(at); }
 inline double to_column(double value) { return value; }
@@ -78,9 +78,9 @@ struct ByName {
   static std::string_view store(auto value) { return name(value); }
   static auto load(const Row& row, size_t at) {
     if constexpr (sizeof...(unknown) == 0)
-      return from(row.text(at));
+      return from(row.text_view(at));
     else
-      return from(row.text(at)).value_or(unknown...);
+      return from(row.text_view(at)).value_or(unknown...);
   }
 };
 
@@ -96,7 +96,7 @@ struct TextOrNull {
   static std::optional<std::string_view> store(std::string_view value) {
     return value.empty() ? std::nullopt : std::optional(value);
   }
-  static std::string load(const Row& row, size_t at) { return row.text(at); }
+  static std::string_view load(const Row& row, size_t at) { return row.text_view(at); }
 };
 
 }  // namespace cru

@@ -143,6 +143,11 @@ constexpr auto columns(std::string_view table, Items... items) {
   static_assert((std::is_same_v<typename Items::Of, T> && ...), "a column of another struct");
   return ColumnList<T, Items...>{table, {items...}};
 }
+/// A list and further columns behind it.
+template <class T, class... Items, class... More>
+constexpr auto columns(const ColumnList<T, Items...>& first, More... more) {
+  return std::apply([&](auto... items) { return columns<T>(first.table, items..., more...); }, first.items);
+}
 template <const auto& list>
 using RowOf = typename std::remove_cvref_t<decltype(list)>::Of;
 
@@ -265,22 +270,36 @@ int64_t upsert_row(Tx& tx, const RowOf<list>& value) {
   return insert_as<list, "INSERT", key>(tx, value);
 }
 
+template <const auto& list, Literal... changed>
+int64_t update_as(Tx& tx, std::string_view sql, const RowOf<list>& value, const auto&... more) {
+  return tx.exec(sql, std::get<list.place_of(changed.view())>(singles_of<list>).store(value)..., more...);
+}
+
 template <const auto& list, Literal key, Literal... changed>
 struct UpdateText {
   static constexpr TextMaker make() {
     TextMaker text;
     text << "UPDATE " << list.table << " SET ";
-    std::string_view between;
-    ((text << std::exchange(between, ", ") << changed.view() << " = ?"), ...);
+    list_columns(text, std::array{changed.view()...}, {}, " = ?");
     return text << " WHERE " << key.view() << " = ?";
   }
 };
 /// Changes some columns of the row with the same `key`.
 template <const auto& list, Literal key, Literal... changed>
 int64_t update_row(Tx& tx, const RowOf<list>& value) {
-  return tx.exec(StaticText<UpdateText<list, key, changed...>>::view,
-                 std::get<list.place_of(changed.view())>(singles_of<list>).store(value)...,
-                 std::get<list.place_of(key.view())>(singles_of<list>).store(value));
+  return update_as<list, changed..., key>(tx, StaticText<UpdateText<list, key, changed...>>::view, value);
+}
+
+template <Literal text, Literal... changed>
+struct ChangeText {
+  static constexpr TextMaker make() {
+    return with_columns(text.view(), std::array{changed.view()...}, " = ?");
+  }
+};
+/// The same by a statement of one's own, "UPDATE runs SET {}, … WHERE …"; `more` are its further arguments.
+template <const auto& list, Literal text, Literal... changed>
+int64_t update_rows(Tx& tx, const RowOf<list>& value, const auto&... more) {
+  return update_as<list, changed...>(tx, StaticText<ChangeText<text, changed...>>::view, value, more...);
 }
 
 }  // namespace cru

@@ -59,7 +59,8 @@ struct Pair {
   std::string a = {};
   int64_t b = 0;
 };
-constexpr auto pair_columns = columns<Pair>("pairs", column("a", &Pair::a), column("b", &Pair::b));
+constexpr auto key_columns = columns<Pair>("pairs", column("a", &Pair::a));
+constexpr auto pair_columns = columns(key_columns, column("b", &Pair::b));
 
 constexpr Migration thing_schema[] = {{"things", 1, R"(
 CREATE TABLE things(
@@ -101,6 +102,11 @@ TEST(ColumnText, NamesTheColumnsWhereverAStatementAsksForThem) {
             "SELECT p.a, p.b, p.seq FROM pairs AS p UNION SELECT a, b, 0 FROM pairs");
 }
 
+TEST(ColumnText, OfALongerListNamesTheColumnsOfTheShorterFirst) {
+  EXPECT_EQ((select<key_columns, "SELECT {} FROM pairs">), "SELECT a FROM pairs");
+  EXPECT_EQ((select<pair_columns, "SELECT {} FROM pairs">), "SELECT a, b FROM pairs");
+}
+
 TEST(ColumnText, IsAlwaysAtTheSamePlace) {
   auto text = [] { return select<pair_columns, "SELECT {} FROM pairs">.data(); };
   EXPECT_EQ(text(), text());
@@ -115,6 +121,8 @@ TEST(ColumnText, OfWritingNamesEachColumnOnce) {
             "INSERT INTO pairs(a, b) VALUES(?, ?) ON CONFLICT(a) DO UPDATE SET b = excluded.b");
   EXPECT_EQ((StaticText<UpdateText<thing_columns, "id", "seat_x", "count">>::view),
             "UPDATE things SET seat_x = ?, count = ? WHERE id = ?");
+  EXPECT_EQ((StaticText<ChangeText<"UPDATE things SET {}, code = 1 WHERE id = ?", "count", "at">>::view),
+            "UPDATE things SET count = ?, at = ?, code = 1 WHERE id = ?");
 }
 
 TEST_F(ColumnsTest, ReadBackWhatWasWritten) {
@@ -249,8 +257,13 @@ TEST_F(ColumnsTest, AreInsertedReplacedKeptOrChanged) {
     EXPECT_EQ(pairs(tx), (std::vector<std::string>{"a=3", "b=4"}));
     EXPECT_EQ((update_row<pair_columns, "a", "b">(tx, {"b", 5})), 1);
     EXPECT_EQ((update_row<pair_columns, "a", "b">(tx, {"c", 6})), 0);
+    EXPECT_EQ(
+        (update_rows<pair_columns, "UPDATE pairs SET {}, note = ? WHERE a = ?", "b">(tx, {"x", 6}, "n", "b")),
+        1);
+    EXPECT_EQ((read_value<int64_t, std::string>(tx, "SELECT b, note FROM pairs WHERE a = 'b'")),
+              (std::tuple{6, "n"}));
     EXPECT_EQ(replace_row<pair_columns>(tx, {"a", 7}), 1);
-    EXPECT_EQ(pairs(tx), (std::vector<std::string>{"a=7", "b=5"}));
+    EXPECT_EQ(pairs(tx), (std::vector<std::string>{"a=7", "b=6"}));
     // An upsert and an update leave what the list does not have; a replacement is another row.
     EXPECT_EQ(read_values<int64_t>(tx, "SELECT seq FROM pairs ORDER BY a"), (std::vector<int64_t>{3, 2}));
   });

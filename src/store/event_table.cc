@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "store/columns.h"
+
 namespace cru {
 namespace {
 
@@ -19,8 +21,14 @@ INSERT INTO event_bounds VALUES(1, 0, 0);
 
 constexpr int64_t impossible_seq = int64_t(1) << 53;
 
-Event to_event(const Row& row) {
-  return {row.integer(0), row.text(1), row.text(2), row.time(3), row.text(4)};
+constexpr auto event_columns =
+    columns<Event>("events", column("seq", &Event::seq), column("type", &Event::type),
+                   column("entity", &Event::entity), column("at", &Event::at), column("data", &Event::data));
+
+/// What a statement finds that gives one number or null. A damaged one is 0, and not none.
+std::optional<int64_t> find_number(Reader& reader, std::string_view sql, const auto&... args) {
+  auto row = reader.row(sql, args...);
+  return row && !row->is_null(0) ? std::optional(row->integer(0)) : std::nullopt;
 }
 
 /// Where a block of marks begins.
@@ -46,9 +54,9 @@ std::string index_key(std::string_view entity) {
 int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int64_t last) {
   std::optional<int64_t> next;
   for (const auto& key : {index_key(entity), entity}) {
-    auto row = reader.row("SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?", key,
-                          from / entity_block);
-    if (row && !row->is_null(0)) next = std::min(next.value_or(impossible_seq), row->integer(0));
+    auto block = find_number(reader, "SELECT min(block) FROM event_entities WHERE entity = ? AND block >= ?",
+                             key, from / entity_block);
+    if (block) next = std::min(next.value_or(impossible_seq), *block);
   }
   if (!next) return std::max(from, unfinished_block(last));
   return std::max(from, std::clamp<int64_t>(*next, 0, impossible_seq / entity_block) * entity_block);
@@ -59,24 +67,23 @@ int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int6
 std::span<const Migration> event_migrations() { return event_schema; }
 
 EventBounds read_bounds(Reader& reader) {
-  auto stored = reader.row("SELECT floor, last FROM event_bounds");
+  auto stored = read_value<int64_t, int64_t>(reader, "SELECT floor, last FROM event_bounds");
   // A number beyond any that we ever gave is not the last one.
-  auto newest = reader.row("SELECT max(seq) FROM events WHERE seq < ?", impossible_seq);
+  auto newest = find_number(reader, "SELECT max(seq) FROM events WHERE seq < ?", impossible_seq);
   auto sound = [](int64_t seq) { return seq >= 0 && seq < impossible_seq ? seq : 0; };
-  auto last = newest ? sound(newest->integer(0)) : 0;
-  if (!stored) return {0, last};
-  last = std::max(last, sound(stored->integer(1)));
-  return {std::min(sound(stored->integer(0)), last), last};
+  auto [floor, last] = stored.value_or(std::tuple(0, 0));
+  last = std::max(sound(newest.value_or(0)), sound(last));
+  return {std::min(sound(floor), last), last};
 }
 
 EventWriter EventWriter::resume(Reader& reader) {
   auto last = read_bounds(reader).last;
-  auto row = reader.row("SELECT max(at) FROM events WHERE seq >= ?", last / mark_block * mark_block);
-  EventWriter writer(last, row->time(0));
-  auto block = unfinished_block(last);
-  for (const auto& found : reader.rows(
-           "SELECT DISTINCT entity FROM events WHERE seq >= ? AND seq <= ? AND entity <> ''", block, last))
-    writer.entities_.insert(found.text(0));
+  EventWriter writer(last, *read_value<Time>(reader, "SELECT max(at) FROM events WHERE seq >= ?",
+                                             last / mark_block * mark_block));
+  for (auto& entity : read_values<std::string>(
+           reader, "SELECT DISTINCT entity FROM events WHERE seq >= ? AND seq <= ? AND entity <> ''",
+           unfinished_block(last), last))
+    writer.entities_.insert(std::move(entity));
   return writer;
 }
 
@@ -87,8 +94,7 @@ std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
     events.push_back({++last_, std::move(event.type), std::move(event.entity), tx.now(),
                       event.text.empty() ? to_text(event.data) : std::move(event.text)});
     const auto& added = events.back();
-    tx.exec("INSERT INTO events(seq, type, entity, at, data) VALUES(?, ?, ?, ?, ?)", added.seq, added.type,
-            added.entity, added.at, added.data);
+    insert_row<event_columns>(tx, added);
     mark(tx, added);
   }
   return events;
@@ -128,11 +134,12 @@ EventPage read_events(Reader& reader, int64_t after, const EventFilter& filter, 
       }
       to = std::min(last, (from / entity_block + 1) * entity_block - 1);
     }
+    // Made into events one by one, for mostly fewer are wanted.
     auto rows = reader.rows(
-        "SELECT seq, type, entity, at, data FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT 512",
+        select<event_columns, "SELECT {} FROM events WHERE seq >= ? AND seq <= ? ORDER BY seq LIMIT 512">,
         from, to);
     for (const auto& row : rows) {
-      auto event = to_event(row);
+      auto event = event_columns.read(row);
       if (page.events.size() == limit) break;
       page.scanned = event.seq;
       if (filter.matches(event)) page.events.push_back(std::move(event));
@@ -149,32 +156,27 @@ int64_t find_cursor(Reader& reader, Time at, std::string_view entity) {
   auto bounds = read_bounds(reader);
   if (!entity.empty()) {
     // Below the floor only events of runs that were live are left: few enough to look at.
-    auto kept = reader.row("SELECT min(seq) FROM events WHERE seq <= ? AND entity = ? AND at >= ?",
-                           bounds.floor, entity, at);
-    if (kept && !kept->is_null(0)) return kept->integer(0) - 1;
+    auto kept = find_number(reader, "SELECT min(seq) FROM events WHERE seq <= ? AND entity = ? AND at >= ?",
+                            bounds.floor, entity, at);
+    if (kept) return *kept - 1;
   }
-  auto mark = reader.row("SELECT min(block) FROM event_marks WHERE latest >= ?", at);
-  auto newest = reader.row("SELECT max(block) FROM event_marks");
+  auto mark = find_number(reader, "SELECT min(block) FROM event_marks WHERE latest >= ?", at);
+  auto newest = find_number(reader, "SELECT max(block) FROM event_marks");
   int64_t from = bounds.floor;
   // Blocks without a mark are the unfinished last one.
-  if (mark && !mark->is_null(0))
-    from = place_of(mark->integer(0));
-  else if (newest && !newest->is_null(0))
-    from = place_of(newest->integer(0)) + mark_block;
-  auto first = reader.row("SELECT min(seq) FROM events WHERE seq >= ? AND seq > ? AND at >= ?", from,
-                          bounds.floor, at);
-  return first && !first->is_null(0) ? first->integer(0) - 1 : bounds.last;
+  if (mark)
+    from = place_of(*mark);
+  else if (newest)
+    from = place_of(*newest) + mark_block;
+  auto first = find_number(reader, "SELECT min(seq) FROM events WHERE seq >= ? AND seq > ? AND at >= ?", from,
+                           bounds.floor, at);
+  return first ? *first - 1 : bounds.last;
 }
 
 int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& keep, int64_t limit) {
   auto bounds = read_bounds(tx);
   up_to = std::max(bounds.floor, std::min({up_to, bounds.last, bounds.floor + limit}));
-  std::string kept = "[]";
-  {
-    json::array names;
-    for (const auto& name : keep) names.emplace_back(name);
-    kept = to_text(names);
-  }
+  auto kept = to_column(keep);
   auto deleted = tx.exec(
       "DELETE FROM events WHERE seq > ? AND seq <= ? AND entity NOT IN (SELECT value FROM json_each(?))",
       bounds.floor, up_to, kept);

@@ -43,28 +43,29 @@ struct StaticText {
   static constexpr std::string_view view{chars.data(), chars.size()};
 };
 
-/// "a, b", or of an alias "t.a, t.b".
+/// "a, b", of an alias "t.a, t.b"; `ending` comes behind each.
 constexpr void list_columns(TextMaker& text, std::span<const std::string_view> names,
-                            std::string_view alias = {}) {
+                            std::string_view alias = {}, std::string_view ending = {}) {
   for (size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text << ", ";
     if (!alias.empty()) text << alias << ".";
-    text << names[i];
+    text << names[i] << ending;
   }
 }
 
 /// `text` with the columns in place of each "{}", and in place of "{t}" with the alias `t`.
-constexpr TextMaker with_columns(std::string_view text, std::span<const std::string_view> names) {
+constexpr TextMaker with_columns(std::string_view text, std::span<const std::string_view> names,
+                                 std::string_view ending = {}) {
   TextMaker made;
   size_t at = 0;
   for (auto open = text.find('{'); open != text.npos; open = text.find('{', at)) {
     auto close = text.find('}', open);
     if (close == text.npos) throw "a brace of the statement is not closed";
     made << text.substr(at, open - at);
-    list_columns(made, names, text.substr(open + 1, close - open - 1));
+    list_columns(made, names, text.substr(open + 1, close - open - 1), ending);
     at = close + 1;
   }
-  if (at == 0) throw "a statement without {} does not read the columns of the list";
+  if (at == 0) throw "a statement without {} does not name the columns of the list";
   return made << text.substr(at);
 }
 

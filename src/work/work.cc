@@ -71,7 +71,7 @@ json::object to_event(const Work& work) {
           {"lease_expires_at", time_or_null(work.lease)},
           {"fencing_token", work.fencing_token ? json::value(work.fencing_token) : json::value(nullptr)},
           {"retry_at", time_or_null(work.not_before)},
-          {"verify", json::value_from(work.verify)},
+          {"verify", json::value_from(work.verify.argv)},
           {"verify_run", json_or_null(work.verify_run)},
           {"result", json_from(work.result)},
           {"evidence", json_from(work.evidence)},
@@ -105,7 +105,7 @@ std::string event_text(const Work& work) {
   time_or_null("lease_expires_at", work.lease);
   work.fencing_token ? text.number("fencing_token", work.fencing_token) : text.null("fencing_token");
   time_or_null("retry_at", work.not_before);
-  text.texts("verify", work.verify);
+  text.texts("verify", work.verify.argv);
   text.text_or_null("verify_run", work.verify_run);
   json_or_null("result", work.result);
   json_or_null("evidence", work.evidence);

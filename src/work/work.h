@@ -21,6 +21,15 @@ constexpr size_t max_dependencies = 256;
 constexpr int64_t max_open_work = 100'000;
 constexpr Duration max_backoff = 1h;
 
+/// What proves an item. It may do what whoever submitted it may; without both, that was a person.
+struct VerifyCommand {
+  std::vector<std::string> argv = {};  ///< empty: none
+  std::optional<runs::Confinement> confinement = {};
+  std::optional<runs::JailRights> jail = {};  ///< of a run that is confined itself
+  bool is_damaged = false;  ///< there is one that cannot be read: nothing can prove the work any more
+  bool is_submitter_unknown = false;  ///< an older record: nobody knows what the command may do
+};
+
 struct Work {
   int64_t number = 0;  ///< its age: lower is older
   std::string task_id;
@@ -36,14 +45,9 @@ struct Work {
   Duration backoff = 30s;
   std::optional<Deadline> not_before = {};  ///< after a failed attempt
   std::optional<Deadline> deadline = {};
-  std::vector<std::string> verify = {};
-  bool is_verify_damaged = false;  ///< there is one that cannot be read: nothing can prove the work any more
-  /// What the verify command may do: what whoever submitted it may. Neither: it was a person.
-  std::optional<runs::Confinement> confinement = {};
-  std::optional<runs::JailRights> jail = {};  ///< of a run that is confined itself
-  bool is_submitter_unknown = false;          ///< an older record: nobody knows what the command may do
-  std::string verify_run = {};                ///< the run that is verifying, or did
-  std::string verify_context = {};            ///< what its end needs to know, as JSON text
+  VerifyCommand verify = {};
+  std::string verify_run = {};      ///< the run that is verifying, or did
+  std::string verify_context = {};  ///< what its end needs to know, as JSON text
   std::string claimed_by = {}, claimed_by_session = {}, claimed_by_member = {};
   Duration lease_length = 30min;
   std::optional<Deadline> lease = {};

@@ -39,7 +39,7 @@ json::object claimed_item(const Work& work, bool is_reply) {
   item["fencing_token"] = work.fencing_token;
   item["attempt"] = work.attempts;
   item["lease_expires_at"] = time_or_null(work.lease);
-  item["verify"] = json::value_from(work.verify);
+  item["verify"] = json::value_from(work.verify.argv);
   return item;
 }
 

@@ -118,13 +118,13 @@ Result<Done> complete_item(Tx& tx, WorkChanges& changes, const Session& session,
   if (!completion.result.is_null()) work.result = to_text(completion.result);
   work.evidence.clear();
   if (completion.success) note_changes(tx, session, claimer);
-  if (completion.success && (work.is_verify_damaged || work.is_submitter_unknown)) {
+  if (completion.success && (work.verify.is_damaged || work.verify.is_submitter_unknown)) {
     work.accepted_success = true;
-    record_outcome(changes, work, false, work.is_verify_damaged ? unreadable_verify : unknown_submitter,
+    record_outcome(changes, work, false, work.verify.is_damaged ? unreadable_verify : unknown_submitter,
                    false);
     return outcome(work);
   }
-  if (completion.success && !work.verify.empty()) {
+  if (completion.success && !work.verify.argv.empty()) {
     work.status = WorkStatus::running;
     work.lease.reset();
     work.verify_run = verify_run_id(work);
@@ -233,16 +233,16 @@ Task<void> WorkQueue::Impl::verify(std::string task_id, std::shared_ptr<Verifyin
     if (work) {
       Verification job{
           .run = work->verify_run,
-          .argv = work->verify,
+          .argv = work->verify.argv,
           .traceparent = to_traceparent({trace_id_of(*work), span_id_of(work->verify_run)}),
           .cwd = std::string(text_or(context_of(*work), "cwd")),
-          .confinement = work->confinement,
-          .jail = work->jail,
+          .confinement = work->verify.confinement,
+          .jail = work->verify.jail,
           .limit = options.verify_limit,
           .is_wanted = [this, task_id, run = work->verify_run] { return is_verifying(task_id, run); }};
       Verdict verdict;
-      if (work->is_verify_damaged || work->is_submitter_unknown)
-        verdict.error = work->is_verify_damaged ? unreadable_verify : unknown_submitter;
+      if (work->verify.is_damaged || work->verify.is_submitter_unknown)
+        verdict.error = work->verify.is_damaged ? unreadable_verify : unknown_submitter;
       else if (work->status == WorkStatus::running)
         verdict = co_await verifier->verify(std::move(job), resumed);
       resumed = true;  // a second look must not run it again

@@ -3,6 +3,7 @@
 #include "handoffs/handoff_table.h"
 #include "locks/lock_table.h"
 #include "members/member_table.h"
+#include "store/columns.h"
 #include "store/store_fixture.h"
 #include "work/work_service.h"
 
@@ -120,11 +121,8 @@ class WorkFixture : public StoreFixture {
   }
   std::vector<std::string> events() {
     return *read([](Reader& reader) -> Result<std::vector<std::string>> {
-      std::vector<std::string> out;
-      for (const auto& row :
-           reader.rows("SELECT type || ' ' || entity FROM events WHERE type LIKE 'work.%' ORDER BY seq"))
-        out.push_back(row.text(0));
-      return out;
+      return read_values<std::string>(
+          reader, "SELECT type || ' ' || entity FROM events WHERE type LIKE 'work.%' ORDER BY seq");
     });
   }
   /// Waits until `done` says so on the loop.

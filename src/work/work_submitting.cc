@@ -50,9 +50,7 @@ Work to_work(const WorkQueue::Submission& submission, const std::string& made_up
   work.release_on_dependency_failure = submission.release_on_dependency_failure;
   work.max_attempts = submission.max_attempts;
   work.backoff = submission.backoff;
-  work.verify = submission.verify;
-  work.confinement = submission.confinement;
-  work.jail = submission.jail;
+  work.verify = {.argv = submission.verify, .confinement = submission.confinement, .jail = submission.jail};
   if (!submission.task_id.empty()) work.content = digest(submission);
   return work;
 }

@@ -29,7 +29,7 @@ TEST(Work, ItsEventIsTheSameAsTextAndAsAnObject) {
   auto full = claimed_by_ann();
   full.description = "say \"hello\"\n\\ é";
   full.depends_on = {"x", "y \"z\""};
-  full.verify = {"make", "test"};
+  full.verify.argv = {"make", "test"};
   full.verify_run = "verify-a-1";
   full.claimed_by_member = "m-1";
   full.deadline = after(noon, 1h);
