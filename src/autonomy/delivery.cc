@@ -46,7 +46,7 @@ Task<void> AgentRuntime::follow(int64_t cursor) {
         bus_.publish(*std::move(message));
     published_ = cursor = read.scanned;
     if (!read.events.empty()) pump();
-    if (!read.more) (void)co_await store_.events().wait_past(cursor, 1h);
+    if (!read.more) cursor = co_await store_.events().wait_for(cursor, filter, 1h);
   }
 }
 

@@ -43,7 +43,7 @@ Task<void> Budgets::follow_askers() {
         if (auto member = text_or(data->get_object(), "member"); !member.empty())
           tell_asked(std::string(member));
     cursor = page->scanned;
-    if (!page->more) (void)co_await store_.events().wait_past(cursor, 1h);
+    if (!page->more) cursor = co_await store_.events().wait_for(cursor, filter, 1h);
   }
 }
 

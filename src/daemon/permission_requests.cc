@@ -130,7 +130,7 @@ Task<void> PermissionRequests::follow() {
       cursor = page ? page->scanned : store_.events().last();
       if (page)
         for (const auto& event : page->events) co_await tell_wait(event);
-      if (!news && !page->more) (void)co_await store_.events().wait_past(cursor, 1h);
+      if (!news && !page->more) cursor = co_await store_.events().wait_for(cursor, filter, 1h);
     }
   }
 }

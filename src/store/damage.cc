@@ -16,10 +16,16 @@ namespace {
 
 constexpr size_t max_tables = 64;
 
-/// The word behind FROM, which names the table of nearly every statement.
+/// The word behind FROM, which names the table of nearly every statement. That of a select within its columns
+/// is not meant.
 std::string table_of(std::string_view statement) {
-  auto at = statement.find("FROM ");
-  if (at == std::string_view::npos) return "a table";
+  size_t at = 0;
+  for (int depth = 0; at < statement.size(); ++at) {
+    if (statement[at] == '(') ++depth;
+    if (statement[at] == ')') --depth;
+    if (depth == 0 && statement.substr(at).starts_with("FROM ")) break;
+  }
+  if (at == statement.size()) return "a table";
   auto rest = statement.substr(at + 5);
   auto end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
   return end == 0 ? "a table" : std::string(rest.substr(0, end));

@@ -56,5 +56,12 @@ TEST(Damage, IsToldByTableButNotForWhatIsMissing) {
   EXPECT_FALSE(is_told());
 }
 
+TEST(Damage, IsToldOfTheTableThatIsReadAndNotOfOneWithinItsColumns) {
+  is_told();
+  constexpr std::string_view nested = "SELECT a, (SELECT b FROM others WHERE c = d) FROM parcels WHERE e = ?";
+  EXPECT_EQ(Row({Value(std::string("five"))}, nested).integer(0), 0);
+  EXPECT_TRUE(is_told());
+}
+
 }  // namespace
 }  // namespace cru

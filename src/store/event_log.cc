@@ -14,19 +14,52 @@ constexpr size_t max_recent_bytes = 1 << 20;
 constexpr size_t max_page_bytes = 1 << 20;
 }  // namespace
 
+struct EventLog::Follower {
+  EventLog* log;  ///< null once it is gone
+  const EventFilter filter;
+  int64_t cursor;  ///< no event up to it passes
+  bool is_found = false;
+  Signal found;
+  Follower(EventLog& of, EventFilter wanted, int64_t after)
+      : log(&of), filter(std::move(wanted)), cursor(after), found(of.loop_) {
+    log->followers_.insert(this);
+  }
+  ~Follower() {
+    if (log) log->followers_.erase(this);
+  }
+  Follower(const Follower&) = delete;
+};
+
 EventLog::EventLog(Loop& loop, Store& store)
     : loop_(loop),
       store_(store),
       grown_(loop),
       texts_(loop, [this](Event& event) { return expand(event); }) {}
 
+EventLog::~EventLog() {
+  for (auto* follower : followers_) follower->log = nullptr;
+}
+
 void EventLog::set_bounds(int64_t floor, int64_t last) {
   floor_ = floor;
   last_ = std::max(last_, last);
 }
 
+void EventLog::tell_followers(std::span<const Event> events) {
+  for (auto* follower : followers_) {
+    if (follower->is_found) continue;
+    follower->is_found =
+        std::ranges::any_of(events, [&](const Event& event) { return follower->filter.matches(event); });
+    if (follower->is_found)
+      follower->found.notify();
+    else
+      follower->cursor = events.back().seq;
+  }
+}
+
 void EventLog::announce(std::vector<Event> events) {
   if (events.empty()) return;
+  tell_followers(events);
   for (auto& event : events) {
     CRU_ASSERT(event.seq == last_ + 1);
     last_ = event.seq;
@@ -157,6 +190,13 @@ Task<bool> EventLog::wait_past(int64_t after, Duration limit) {
     co_await grown_.wait(left);
   }
   co_return true;
+}
+
+Task<int64_t> EventLog::wait_for(int64_t after, EventFilter filter, Duration limit) {
+  if (last_ > after) co_return after;
+  Follower follower(*this, std::move(filter), after);
+  (void)co_await follower.found.wait(limit);
+  co_return follower.cursor;
 }
 
 void EventLog::set_expander(std::string type, Expander expander) {

@@ -5,6 +5,8 @@
 /// store, so nothing is dropped and no queue grows.
 #include <deque>
 #include <functional>
+#include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,8 @@ class Store;
 class EventLog {
  public:
   EventLog(Loop& loop, Store& store);
+  ~EventLog();
+  EventLog(const EventLog&) = delete;
 
   /// The number of the last committed event.
   int64_t last() const { return last_; }
@@ -48,6 +52,9 @@ class EventLog {
   Task<Result<int64_t>> cursor_at(Time at, std::string entity = {});
   /// Waits until there is an event after `after`, or `limit` has passed. True if there is one.
   Task<bool> wait_past(int64_t after, Duration limit);
+  /// Waits until there is an event after `after` that passes the filter, or `limit` has passed. Gives the
+  /// cursor to read on from: no event up to it passes. What others do wakes nobody who has no use for it.
+  Task<int64_t> wait_for(int64_t after, EventFilter filter, Duration limit);
 
   /// Completes events of one type when they are read: `agent.output` is stored as a range and
   /// delivered with its lines. Runs on the loop, may wait.
@@ -59,6 +66,8 @@ class EventLog {
   void set_bounds(int64_t floor, int64_t last);
 
  private:
+  struct Follower;
+  void tell_followers(std::span<const Event> events);
   Task<void> expand(Event& event);
   Result<> check_cursor(int64_t after, const EventFilter& filter) const;
   bool is_recent(int64_t after) const;
@@ -69,6 +78,7 @@ class EventLog {
   Loop& loop_;
   Store& store_;
   Signal grown_;
+  std::set<Follower*> followers_;  ///< who wait for some events only
   int64_t last_ = 0;
   int64_t floor_ = 0;
   std::deque<Event> recent_;  ///< the newest events, bounded in number and bytes

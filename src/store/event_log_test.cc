@@ -277,6 +277,40 @@ TEST_F(EventLogTest, WaitingEndsWithTheNextEventOrItsLimit) {
   EXPECT_TRUE(woken.get());
 }
 
+TEST_F(EventLogTest, WhoWaitsForSomeEventsIsNotWokenForOthers) {
+  emit_many("a", 1);
+  auto wait_for = [&](int64_t after, EventFilter filter) {
+    return thread->start([&, after, filter] { return store->events().wait_for(after, filter, 20s); });
+  };
+  auto there = wait_for(0, {.entity = {}, .types = {"agent.exited"}});
+  ASSERT_TRUE(comes(there));
+  EXPECT_EQ(there.get(), 0) << "nobody has looked at event 1 yet";
+  auto exited = wait_for(1, {.entity = {}, .types = {"agent.exited"}});
+  auto of_b = wait_for(1, {.entity = "b", .types = {}});
+  auto late = wait_for(1, {.entity = "nobody", .types = {}});
+  emit_many("a", 3);
+  emit({{"agent.output", "a", {}}, {"agent.exited", "a", {}}, {"agent.output", "a", {}}});
+  emit_many("a", 2);
+  ASSERT_TRUE(comes(exited));
+  EXPECT_EQ(exited.get(), 4) << "up to the commit in which it is";
+  EXPECT_FALSE(is_there(of_b));
+  emit_many("b", 1);
+  ASSERT_TRUE(comes(of_b));
+  EXPECT_EQ(of_b.get(), 9);
+  thread->pass(20s);
+  ASSERT_TRUE(comes(late));
+  EXPECT_EQ(late.get(), 10) << "it has seen all and reads on from there";
+}
+
+/// Its name is stored turned around where it is long (event_table.cc).
+TEST_F(EventLogTest, WhatIsKeptOfALiveRunIsFoundByItsName) {
+  const std::string name = "a-run-with-a-long-name";
+  emit_many(name, 3);
+  emit_many("others", 9000);
+  delete_up_to(9000, {name});
+  EXPECT_EQ(follow(0, {.entity = name, .types = {}}), range(1, 3));
+}
+
 TEST_F(EventLogTest, AsTextEventsAreTheSameWhetherMemoryHoldsThemOrTheStore) {
   thread->on_loop([&] {
     store->events().set_expander("agent.output",

@@ -186,8 +186,10 @@ int64_t delete_events(Tx& tx, int64_t up_to, const std::vector<std::string>& kee
       "DELETE FROM events WHERE seq IN (SELECT seq FROM events WHERE seq <= ?1 AND entity NOT IN"
       " (SELECT value FROM json_each(?2)) LIMIT ?3)",
       up_to, kept, limit);
+  auto kept_keys = keep;
+  for (const auto& entity : keep) kept_keys.push_back(index_key(entity));
   tx.exec("DELETE FROM event_entities WHERE block < ?1 AND entity NOT IN (SELECT value FROM json_each(?2))",
-          up_to / entity_block, kept);
+          up_to / entity_block, to_column(kept_keys));
   tx.exec("DELETE FROM event_marks WHERE block < ?", up_to / mark_block);
   return deleted;
 }
