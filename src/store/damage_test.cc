@@ -57,10 +57,11 @@ TEST(Damage, IsToldByTableButNotForWhatIsMissing) {
 }
 
 TEST(Damage, IsToldOfTheTableThatIsReadAndNotOfOneWithinItsColumns) {
-  is_told();
-  constexpr std::string_view nested = "SELECT a, (SELECT b FROM others WHERE c = d) FROM parcels WHERE e = ?";
+  constexpr std::string_view nested = "SELECT a, (SELECT b FROM others WHERE c = d) FROM letters WHERE e = ?";
   EXPECT_EQ(Row({Value(std::string("five"))}, nested).integer(0), 0);
-  EXPECT_TRUE(is_told());
+  EXPECT_TRUE(has_trouble("damage of letters"));
+  EXPECT_FALSE(has_trouble("damage of others"));
+  end_trouble("damage of letters");
 }
 
 }  // namespace

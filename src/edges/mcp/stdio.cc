@@ -169,7 +169,7 @@ class Proxy {
         to_daemon_.empty()) {
       lending_.lend(socket_, last_number_ + 1);
       // There is nothing left to do but to wait.
-      if (lending_.is_lent() && !std::exchange(was_lent_, true)) release_startup_memory();
+      if (lending_.is_lent() && !std::exchange(was_lent_, true)) release_startup_memory(Libraries::released);
     }
   }
 
@@ -343,7 +343,7 @@ class Proxy {
       daemon_by_.reset();
       if (member_text(line, "takes_host") == "true") lending_.allow();
       // From here on lines are copied, for hours: what finding the daemon has needed is not needed again.
-      if (!std::exchange(was_connected_, true)) release_startup_memory();
+      if (!std::exchange(was_connected_, true)) release_startup_memory(Libraries::released);
     } else if (word == "host_back") {
       take_host_back();
     } else if (word == "refused") {

@@ -97,14 +97,14 @@ size_t raise_descriptor_limit() {
   return std::min(files.rlim_cur, most);
 }
 
-void release_startup_memory() {
+void release_startup_memory(Libraries libraries) {
   ::malloc_trim(0);
   ::dl_iterate_phdr(
-      [](dl_phdr_info* program, size_t, void*) {
+      [](dl_phdr_info* program, size_t, void* last) {
         unmap_clean_pages(*program);
-        return 1;  // the first is this program; its libraries are shared with others
+        return *static_cast<const Libraries*>(last) == Libraries::stay ? 1 : 0;  // the first is this program
       },
-      nullptr);
+      &libraries);
 }
 
 }  // namespace cru

@@ -37,7 +37,9 @@ void create_for_own_user_only();
 /// limit.
 size_t raise_descriptor_limit();
 /// Gives back the memory that only starting has needed: unused heap, and the pages of the program itself.
-/// Those are clean, so the system keeps them in its page cache and maps again what is still called.
-void release_startup_memory();
+/// Those are clean, so the system keeps them in its page cache and maps again what is still called. The pages
+/// of libraries go too where nearly nothing is called any more; others use them, so that little is gained.
+enum class Libraries { stay, released };
+void release_startup_memory(Libraries libraries = Libraries::stay);
 
 }  // namespace cru
