@@ -24,7 +24,10 @@ int main(int argc, char** argv) {
   if (verb == "mcp")
     if (int code = cru::mcp::run_stdio(argc - 2, argv + 2); code >= 0) return code;
   int code = cru::cli::run(cru::cli::command_table(), argc, argv);
-  // What is left is memory, which the system takes back sooner than destructors do.
   std::fflush(nullptr);
+#if !__has_feature(address_sanitizer)  // which looks for leaks at the end
+  // What is left is memory, which the system takes back sooner than destructors do.
   std::_Exit(code);
+#endif
+  return code;
 }

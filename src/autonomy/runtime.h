@@ -298,7 +298,7 @@ class AgentRuntime {
   std::set<Body> walking_;
   Signal heard_;  ///< somebody can hear again
   bool is_pumping_ = false;
-  int64_t published_ = 0;  ///< the log up to here is on the bus
+  int64_t published_ = 0;  ///< the log up to here, at least, is on the bus
 
   struct Alarm {
     BootTime at;

@@ -149,9 +149,8 @@ bool AgentRuntime::has_had(std::string_view id, int64_t number) const {
 
 namespace {
 
-/// The number of the event that told the message; of the last one if it cannot be found, for then nobody has
-/// missed it who has had all.
-int64_t event_of(Reader& reader, const Sent& sent) {
+/// The number of the event that told the message, if it can be found.
+std::optional<int64_t> event_of(Reader& reader, const Sent& sent) {
   constexpr size_t most = 1024;
   EventFilter filter{.entity = sent.sender, .types = {"live.agent_spoke"}};
   auto page = read_events(reader, find_cursor(reader, sent.at), filter, most);
@@ -159,7 +158,7 @@ int64_t event_of(Reader& reader, const Sent& sent) {
     if (auto data = parse_json(event.data);
         data && data->is_object() && text_or(data->get_object(), "message_id") == sent.message_id)
       return event.seq;
-  return read_bounds(reader).last;
+  return {};
 }
 
 /// People are no agents: nobody knows what they have read.
@@ -172,7 +171,7 @@ std::vector<std::string> agents_among(const std::vector<std::string>& ids) {
 }  // namespace
 
 Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
-  using Told = std::pair<Sent, int64_t>;
+  using Told = std::pair<Sent, std::optional<int64_t>>;
   auto told = co_await store_.read([message_id](Reader& reader) -> Result<Told> {
     auto found = find_sent(reader, message_id);
     if (!found) return fail(Code::not_found, "message not found", "message_id");
@@ -180,7 +179,9 @@ Task<Result<json::object>> AgentRuntime::message(std::string message_id) {
     return Told(*std::move(found), number);
   });
   if (!told) co_return fail(std::move(told.error()));
-  const auto& [sent, number] = *told;
+  const auto& [sent, event] = *told;
+  // Where it cannot be found, nobody has missed it who has had all.
+  auto number = event.value_or(published_);
   // What became of it for those of whom there is no row. Before the rows are read, and these after all that
   // was taken is written: so that nobody who took it counts as one who did not.
   std::map<std::string, std::string> statuses;

@@ -81,6 +81,19 @@ TEST_F(KeeperState, WhateverIsRemovedInItIsMadeAgainAndRunsCanEnd) {
   }
 }
 
+TEST_F(KeeperState, AnExitThatCannotBeSavedIsNotDroppedByAStop) {
+  start("a", "read x; exit 3");
+  fs::remove_all(root_ / ".coven/exits");
+  std::ofstream(root_ / ".coven/exits") << "in its place";
+  daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});
+  EXPECT_EQ(int_or(daemon_->exit_of("a"), "code"), 3);
+  // The daemon cannot make it durable either, and is killed.
+  daemon_ = std::make_unique<Client>(root_);
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
+  fs::remove(root_ / ".coven/exits");
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "") << "now it is saved";
+}
+
 /// What cannot be made again is tried again.
 TEST_F(KeeperState, AFolderWhosePlaceIsTakenIsMadeWhenItIsFree) {
   start("a", "read x; exit 3");

@@ -1,6 +1,6 @@
 #pragma once
 /// The keeper's loop: one epoll, one timer set, one read buffer and one record buffer for all runs. Nothing
-/// here waits for anything but epoll, except for exec to answer and for exit records to reach the disk.
+/// here waits for anything but epoll, except for exec to answer and for exit records that are written.
 #include <sys/resource.h>
 
 #include <deque>

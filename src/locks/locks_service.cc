@@ -320,13 +320,13 @@ struct Locks::Impl {
     return change(who,
                   [listeners = sessions.listeners(), who, key, token](Tx& tx, const Moment& at,
                                                                       News& news) -> Result<Done> {
-                    auto earlier = find_reply(tx, who.once);
-                    if (!earlier) return fail(std::move(earlier.error()));
-                    if (*earlier) return **std::move(earlier);
+                    auto reply = OnceReply::find(tx, who.once);
+                    if (!reply) return fail(std::move(reply.error()));
+                    if (reply->earlier) return *std::move(reply->earlier);
                     auto session = admit_session(tx, who, at, *listeners);
                     if (!session) return fail(std::move(session.error()));
                     auto done = release_lock(tx, *session, key, token, at, news);
-                    if (done && done->changed) keep_reply(tx, who.once, *done);
+                    if (done && done->changed) reply->keep(tx, who.once, *done);
                     return done;
                   });
   }

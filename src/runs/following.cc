@@ -114,7 +114,8 @@ Task<void> Runs::pump(ActiveRunPtr active) {
       log_error("cannot record the end of a run; retrying", ended.error(), active->about());
       told = false;
     }
-    // The output is on disk and the exit record is kept, so a store that is unwell only delays the telling.
+    // The output is on disk, and the keeper keeps the exit until we forget it, so a store that is unwell only
+    // delays the telling.
     if (!told) co_await loop_.sleep(before_retry);
   }
   active->pumping = false;

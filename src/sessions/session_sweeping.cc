@@ -98,9 +98,9 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
     auto nothing = [&](std::string_view why, bool has_changed = false) {
       return EndedSession{{.reply = ended_reply(who.session_id, {}, why), .changed = false}, {}, has_changed};
     };
-    auto earlier = find_reply(tx, who.once);
-    if (!earlier) return fail(std::move(earlier.error()));
-    if (*earlier) return EndedSession{**std::move(earlier), {}, false};
+    auto reply = OnceReply::find(tx, who.once);
+    if (!reply) return fail(std::move(reply.error()));
+    if (reply->earlier) return EndedSession{*std::move(reply->earlier), {}, false};
     auto session = find_session(tx, who.session_id);
     if (!session || !session->is_connected()) {
       // Nothing is held, but the conversation is over all the same.
@@ -121,7 +121,7 @@ Task<Result<Done>> Sessions::Impl::end(Who who, std::string reason, std::string 
     own.keeps = goes_on && has_host;
     auto over = end_session(tx, *session, own, at, *listeners);
     Done done{ended_reply(who.session_id, over, "")};
-    keep_reply(tx, who.once, done);
+    reply->keep(tx, who.once, done);
     return EndedSession{std::move(done), over.freed, true, !own.keeps};
   });
   if (!ended) co_return fail(std::move(ended.error()));

@@ -20,7 +20,7 @@ class OnceReply {
   /// Errors: those of find_reply.
   static Result<OnceReply> find(Tx& tx, const Once& once);
   std::optional<Done> earlier = {};
-  /// Nothing has written a reply under this key since `find`.
+  /// Nothing has written a reply under this key since `find`. Notes the text in `done`.
   void keep(Tx& tx, const Once& once, Done& done) const;
 
  private:

@@ -116,6 +116,11 @@ class CommitterWorld {
       }
     }
     if (random_.chance(20)) committer_->checkpoint();
+    if (random_.chance(20)) {
+      auto length = static_cast<int64_t>(random_.pick(300'000));
+      auto piece = 1 + static_cast<int64_t>(random_.pick(90'000));
+      for (auto more = random_.pick(5); more > 0 && committer_->lengthen_wal(length, piece);) --more;
+    }
     if (random_.chance(20)) (void)committer_->overwrite_failed_commit();
     if (!fs_.is_stopped() && !committer_->has_failed_commit()) absent_.insert(failed_.begin(), failed_.end());
   }

@@ -1,6 +1,8 @@
 #include "platform/files/file_status.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,7 +22,15 @@ std::unexpected<std::error_code> last_error() {
 
 FileIdentity file_identity(const std::string& path) {
   struct statx status{};
-  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_SIZE, &status) != 0) return {};
+  if (::statx(AT_FDCWD, path.c_str(), 0, STATX_INO | STATX_SIZE, &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return {};
+    // Some sandboxes refuse it.
+    struct stat old{};
+    if (::stat(path.c_str(), &old) != 0) return {};
+    return {.device = uint64_t(major(old.st_dev)) << 32 | minor(old.st_dev),
+            .inode = old.st_ino,
+            .size = old.st_size};
+  }
   return {.device = uint64_t(status.stx_dev_major) << 32 | status.stx_dev_minor,
           .inode = status.stx_ino,
           .size = static_cast<int64_t>(status.stx_size)};

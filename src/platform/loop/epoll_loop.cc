@@ -62,21 +62,35 @@ void EpollLoop::lead() {
     if (stopped_) return;
     wait_for_more();
     if (asides_.empty() || stopped_) continue;
-    if (watches_.has_found() && !std::exchange(has_let_others_go, true)) continue;
+    if (is_anything_ready() && !std::exchange(has_let_others_go, true)) continue;
     has_let_others_go = false;
     if (!do_aside()) return;
   }
+}
+
+bool EpollLoop::is_anything_ready() {
+  std::lock_guard lock(posted_mutex_);
+  return watches_.has_found() || !posted_.empty();
 }
 
 void EpollLoop::step_aside(std::function<void()> work, std::function<void()> done) {
   asides_.push_back({std::move(work), std::move(done)});
 }
 
+void EpollLoop::make_stand_in() {
+  if (stand_in_.joinable()) return;
+  try {
+    stand_in_ = std::thread([this] { serve(); });
+  } catch (const std::system_error&) {
+    // The user has no thread left: the loop stands still for this work, however long it takes.
+  }
+}
+
 /// False if another thread is the loop's now.
 bool EpollLoop::do_aside() {
   auto aside = std::move(asides_.front());
   asides_.pop_front();
-  if (!stand_in_.joinable()) stand_in_ = std::thread([this] { serve(); });
+  make_stand_in();
   {
     std::lock_guard lock(role_mutex_);
     is_aside_ = true;

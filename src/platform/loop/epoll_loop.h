@@ -45,6 +45,8 @@ class EpollLoop final : public Loop {
   void serve();
   bool take_lead();
   void lead();
+  bool is_anything_ready();
+  void make_stand_in();
   bool do_aside();
   void run_posted();
   void run_timers();

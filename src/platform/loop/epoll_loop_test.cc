@@ -71,6 +71,15 @@ TEST_F(EpollLoopTest, WhatIsReadyGoesBeforeWorkThatStepsAside) {
   EXPECT_EQ(notes, (Notes{"readable", "work"}));
 }
 
+TEST_F(EpollLoopTest, WhatIsPostedGoesBeforeWorkThatStepsAside) {
+  loop.post([&] {
+    loop.step_aside([&] { note("work"); }, [&] { loop.stop(); });
+    loop.post([&] { note("posted"); });
+  });
+  run();
+  EXPECT_EQ(notes, (Notes{"posted", "work"}));
+}
+
 TEST_F(EpollLoopTest, WhatIsReadyAgainAndAgainDoesNotHoldUpWorkThatStepsAside) {
   Pair pair;
   pair.tell();

@@ -27,7 +27,7 @@ class CommitTurns {
   static constexpr size_t worth_beginning = 16;
 
   void writer_begins() { user_ = User::writer; }
-  /// `told_later`: a group whose callers the loop still has to resume.
+  /// The loop still has to resume the callers of a group that is not empty.
   void writer_has_committed(size_t jobs);
   void writer_ends() { user_ = User::nobody; }
   void group_is_told() { --untold_; }

@@ -301,11 +301,10 @@ void Committer::checkpoint() {
     connection_->checkpoint();
 }
 
-bool Committer::lengthen_wal() {
-  constexpr int64_t piece = 1 << 20;
+bool Committer::lengthen_wal(int64_t length, int64_t piece) {
   if (!connection_ || is_cut_ || has_failed_commit_) return false;
   try {
-    return connection_->lengthen_wal(usual_wal_size, piece);
+    return connection_->lengthen_wal(length, piece);
   } catch (const StoreFailure&) {
     return false;  // somebody else writes
   }

@@ -1,6 +1,6 @@
 #pragma once
 /// Committer: carries out a group of writes as one transaction with one sync.
-/// No threads of its own: the store's thread calls it, and the simulator inline.
+/// No threads of its own: the store's thread calls it, or the loop's, and the simulator inline.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -55,11 +55,11 @@ class Committer {
   bool wants_checkpoint() const { return connection_ && connection_->wal_pages() > max_wal_pages; }
   bool has_wal() const { return connection_ && connection_->wal_pages() > 0; }
   void checkpoint();
-  /// Makes the WAL as long as it will be, a megabyte at a time. True if there is more to do.
-  bool lengthen_wal();
   static constexpr int max_wal_pages = 4096;
   /// With the pages' headers, and room for the commit that goes beyond.
   static constexpr int64_t usual_wal_size = (max_wal_pages + 256) * (4096 + 24);
+  /// Makes the WAL as long as it will be, a megabyte at a time. True if there is more to do.
+  bool lengthen_wal(int64_t length = usual_wal_size, int64_t piece = 1 << 20);
   /// Counts how often the database was made again. Whoever reads has to open it anew then.
   int64_t generation() const { return generation_; }
 

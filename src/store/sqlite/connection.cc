@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <filesystem>
 #include <mutex>
 
 #include "platform/files/cached_reading.h"
@@ -48,7 +49,9 @@ int rewrite(sqlite3_file* file) {
     piece.resize(static_cast<size_t>(std::min<sqlite3_int64>(size - at, max_piece)));
     auto length = static_cast<int>(piece.size());
     code = call.xRead(file, piece.data(), length, at);
-    if (code == SQLITE_OK && !is_all_zeros(piece)) code = call.xWrite(file, piece.data(), length, at);
+    // A piece of full length cannot lie within one frame; the last one can.
+    bool is_no_frame = length == max_piece && is_all_zeros(piece);
+    if (code == SQLITE_OK && !is_no_frame) code = call.xWrite(file, piece.data(), length, at);
   }
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
@@ -161,6 +164,10 @@ sqlite3_file* Connection::wal() {
 /// The write lock keeps every other process from appending meanwhile. An empty WAL stays empty: its header
 /// comes first.
 bool Connection::lengthen_wal(int64_t length, int64_t piece) {
+  // The last of a disk is for what has to be written.
+  constexpr uintmax_t reserve = 512U << 20;
+  std::error_code error;
+  if (auto space = std::filesystem::space(file_, error); !error && space.available < reserve) return false;
   auto* file = wal();
   sqlite3_int64 size = 0;
   if (!file || file->pMethods->xFileSize(file, &size) != SQLITE_OK || size == 0 || size >= length)

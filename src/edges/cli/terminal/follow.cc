@@ -40,7 +40,9 @@ class Follower {
                                       .stream = options_.stream,
                                       .wait = 30s,
                                       .raw = options_.print.raw || options_.json_lines,
-                                      .with_run = true});
+                                      .with_run = asks_for_run_});
+      // A daemon of an earlier version, which runs as long as there are runs, knows no such field.
+      if (!page && page.error().field == "with_run" && std::exchange(asks_for_run_, false)) continue;
       if (!page && !client_.interrupted()) return fail(page.error());
       if (int signal = signals_.take(); signal != 0 && !go_on_after(signal))
         return Followed{.interrupted = true};
@@ -117,6 +119,7 @@ class Follower {
   }
 
   Context& context_;
+  bool asks_for_run_ = true;  ///< with the last page
   Client& client_;
   std::string id_;
   FollowOptions options_;

@@ -51,7 +51,7 @@ struct PageRequest {
   std::string stream = {};
   std::chrono::seconds wait{0};
   bool raw = false;       ///< not in words: the lines as the program printed them
-  bool with_run = false;  ///< the last page has the run's record, if the daemon is not an older one
+  bool with_run = false;  ///< the last page has the run's record; earlier versions refuse this
 };
 std::string page_target(const PageRequest& request);
 /// One page. Errors: the client's.
