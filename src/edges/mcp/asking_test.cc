@@ -12,7 +12,7 @@ constexpr const char* question_id = "q-0123456789abcdef";
 class Asking : public McpFixture {
  protected:
   Asking() {
-    terms_.call.caller = api::agent;
+    terms_.call->caller = api::agent;
     set_status("pending");
   }
 
@@ -175,8 +175,8 @@ TEST_F(Asking, WhoeverShowsNoFormsIsAskedByTheInboxAlone) {
 
 // Before an agent of ours there is no person: it could answer itself.
 TEST_F(Asking, ARunIsAskedByTheInboxAlone) {
-  terms_.call.caller = api::run;
-  terms_.call.run_id = "r1";
+  terms_.call->caller = api::run;
+  terms_.call->run_id = "r1";
   begin({});
   ask_and_wait();
   EXPECT_TRUE(form().is_null());

@@ -155,7 +155,7 @@ TEST_F(McpServer, KnowsNoToolThatTheTableDoesNotOffer) {
 }
 
 TEST_F(McpServer, CallsAsWhoeverItsTransportSays) {
-  terms_.call.agent_id = "ann";
+  terms_.call->agent_id = "ann";
   terms_.call->request_id = "inst:7";
   const std::string trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
   ask("tools/call",
@@ -273,7 +273,7 @@ TEST_F(McpServer, WaitsForAnAgentNoLongerThanCodexDoes) {
                       {"_meta", json::object{{"progressToken", 1}}}};
   ask("tools/call", params);
   EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds", 50), 50);
-  terms_.call.caller = api::run;
+  terms_.call->caller = api::run;
   ask("tools/call", params);
   EXPECT_EQ(int_or(backend_.calls.back().input, "wait_seconds"), 86400);
 }
