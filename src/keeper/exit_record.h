@@ -1,5 +1,6 @@
 #pragma once
-/// Exit record: how a run ended, kept until the daemon says that it knows: on disk if that takes long. Says nothing about output.
+/// Exit record: how a run ended, kept until the daemon says that it knows: on disk if that takes long. Says
+/// nothing about output.
 #include <optional>
 #include <string>
 #include <vector>

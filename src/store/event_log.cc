@@ -48,12 +48,14 @@ void EventLog::set_bounds(int64_t floor, int64_t last) {
 void EventLog::tell_followers(std::span<const Event> events) {
   for (auto* follower : followers_) {
     if (follower->is_found) continue;
-    follower->is_found =
-        std::ranges::any_of(events, [&](const Event& event) { return follower->filter.matches(event); });
+    // A cursor may be ahead of a log whose end was damaged.
+    follower->is_found = std::ranges::any_of(events, [&](const Event& event) {
+      return event.seq > follower->cursor && follower->filter.matches(event);
+    });
     if (follower->is_found)
       follower->found.notify();
     else
-      follower->cursor = events.back().seq;
+      follower->cursor = std::max(follower->cursor, events.back().seq);
   }
 }
 

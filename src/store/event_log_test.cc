@@ -297,9 +297,17 @@ TEST_F(EventLogTest, WhoWaitsForSomeEventsIsNotWokenForOthers) {
   emit_many("b", 1);
   ASSERT_TRUE(comes(of_b));
   EXPECT_EQ(of_b.get(), 9);
+  auto ahead = wait_for(12, {.entity = "b", .types = {}});
+  emit_many("b", 2);
+  emit_many("a", 1);
+  thread->on_loop([] {});  // whoever is woken has had its turn
+  EXPECT_FALSE(is_there(ahead)) << "event 12 is not past 12";
+  emit_many("b", 1);
+  ASSERT_TRUE(comes(ahead));
+  EXPECT_EQ(ahead.get(), 13);
   thread->pass(20s);
   ASSERT_TRUE(comes(late));
-  EXPECT_EQ(late.get(), 10) << "it has seen all and reads on from there";
+  EXPECT_EQ(late.get(), 14) << "it has seen all and reads on from there";
 }
 
 /// Its name is stored turned around where it is long (event_table.cc).

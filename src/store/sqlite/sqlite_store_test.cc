@@ -280,11 +280,13 @@ TEST_F(StoreTest, AWriteThatIsTheLoopsIsCommittedWhenTheStoreEndsFirst) {
 TEST_F(StoreTest, ItsEndWaitsForTheWriteThatTheLoopsThreadCommits) {
   Hold held;
   hold(held);
-  std::atomic<bool> is_ended = false;
+  std::atomic<bool> is_begun = false, is_ended = false;
   thread->loop.post([&] {
+    is_begun = true;
     store.reset();
     is_ended = true;
   });
+  ASSERT_TRUE(eventually([&] { return is_begun.load(); })) << "on the other thread";
   EXPECT_FALSE(is_ended);
   held.go_on.count_down();
   EXPECT_TRUE(eventually([&] { return is_ended.load(); }));
