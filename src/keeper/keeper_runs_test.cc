@@ -2,6 +2,7 @@
 #include <sys/resource.h>
 
 #include "keeper/keeper_fixture.h"
+#include "platform/process/thread_sanitizer_fixture.h"
 
 namespace cru {
 namespace {
@@ -49,6 +50,7 @@ TEST_F(KeeperRuns, GivesTheChildACleanSlate) {
 }
 
 TEST_F(KeeperRuns, SaysWhichStepOfAStartFailed) {
+  if (has_thread_sanitizer) GTEST_SKIP() << "what fails behind a vfork is not told under it";
   auto request = command("a", "true");
   request["argv"] = json::array{"no-such-program-here"};
   auto reply = daemon_->ask(request);
