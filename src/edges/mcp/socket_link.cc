@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t max_line_bytes = max_message_bytes + 64;
 constexpr size_t one_read = 64u << 10;
-constexpr int lines_a_turn = 16;
+constexpr int lines_a_turn = 32;
 constexpr std::string_view control_prefix = R"({"cru_mcp")";
 /// More than is allowed, so that what is too long is refused by name further on and not passed over here.
 constexpr size_t max_agent_id_bytes = 256;
