@@ -160,6 +160,10 @@ TEST_F(PathsTest, WhatABurstHasSeenIsForgottenWithIt) {
     co_return Result<>();
   });
   fs::create_directory_symlink("src", root + "/late");
+  thread.await([&]() -> Task<Result<>> {
+    looks.begin();
+    co_return Result<>();
+  });
   EXPECT_EQ(resolve("late/a.cc"), "src/a.cc");
 }
 

@@ -74,6 +74,9 @@ TEST(BurstLooks, RemembersWhatItSawUntilTheBurstEnds) {
   EXPECT_EQ(looks.look(place), CachedLook::folder) << "whoever asks now asked before it was removed";
   looks.end();
   EXPECT_NE(looks.look(place), CachedLook::folder);
+  looks.begin();
+  EXPECT_NE(looks.look(place), CachedLook::folder) << "what an earlier burst saw is forgotten";
+  looks.end();
   ASSERT_TRUE(make_folder(place));
   EXPECT_EQ(looks.look(place), CachedLook::folder) << "outside of a burst nothing is remembered";
   looks.begin();
