@@ -150,6 +150,7 @@ TEST_F(PathsTest, ARepositoryInsideIsPartOfTheProjectAndOneOutsideIsNot) {
 
 /// A link that is made after a burst leads to where it leads, whatever was there before.
 TEST_F(PathsTest, WhatABurstHasSeenIsForgottenWithIt) {
+  EXPECT_EQ(resolve("late/a.cc"), "late/a.cc") << "from now on the kernel knows that it is not there";
   thread.await([&]() -> Task<Result<>> {
     looks.begin();
     co_return Result<>();
