@@ -308,6 +308,7 @@ void report(const api::Project* project, const Error& error) {
 
 void prepare_process() {
   ignore_broken_pipes();
+  ignore_file_size_limits();
   create_for_own_user_only();
 }
 

@@ -73,6 +73,8 @@ Result<Paths::Resolved> resolve_below(const fs::path& root, const std::string& r
   if (relative.empty()) return outside_project(fmt::format("{} is outside the project", path));
   relative = without_worktree(relative);
   auto text = relative == "." ? std::string() : relative.string();
+  // A link may lead to a name of any bytes, and whoever reads JSON with it could not read on.
+  if (!is_utf8(text)) return outside_project(fmt::format("{} leads to a name that is not UTF-8", path));
   return Paths::Resolved{std::move(text), fs::is_directory(target, error)};
 }
 

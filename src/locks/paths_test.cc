@@ -148,6 +148,12 @@ TEST_F(PathsTest, ARepositoryInsideIsPartOfTheProjectAndOneOutsideIsNot) {
   EXPECT_EQ(resolve(outside.path() + "/src/a.cc"), "refused");
 }
 
+TEST_F(PathsTest, ALinkToANameThatIsNotTextIsRefused) {
+  fs::create_symlink("x\xffy", root + "/link");
+  EXPECT_EQ(resolve("link"), "refused");
+  EXPECT_EQ(resolve("link/below"), "refused");
+}
+
 /// A link that is made after a burst leads to where it leads, whatever was there before.
 TEST_F(PathsTest, WhatABurstHasSeenIsForgottenWithIt) {
   EXPECT_EQ(resolve("late/a.cc"), "late/a.cc") << "from now on the kernel knows that it is not there";

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import { isAlive, Project, waitFor } from "./harness.mjs";
 
@@ -73,3 +73,18 @@ for (const [how, damage] of Object.entries(damages)) {
     assert.deepEqual((await project.output("live")).map(({ data }) => data), ["here", "went on"]);
   });
 }
+
+test("a limit on the size of files keeps the write-ahead log short and ends nobody", async (t) => {
+  const project = await Project.started({}, t);
+  const pid = project.daemonPid, log = () => statSync(project.path(".coven/coven.db-wal")).size;
+  const limited = spawnSync("prlimit", ["--pid", String(pid), "--fsize=4000000"], { encoding: "utf8" });
+  assert.equal(limited.status, 0, limited.stderr);
+  const submit = () => project.cru("work", "submit", "fix", "one");
+  assert.equal((await submit()).code, 0);
+  await waitFor(() => log() > 3_000_000, { what: "the log is filled ahead" });
+  // The writing thread comes to this after it has tried to fill on.
+  assert.equal((await submit()).code, 0);
+  assert.ok(log() <= 4_000_000);
+  assert.equal(project.daemonPid, pid);
+  assert.ok(isAlive(pid));
+});

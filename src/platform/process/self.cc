@@ -85,6 +85,7 @@ Error begin_anew(std::vector<std::string> words, const std::string& doing) {
 }
 
 void ignore_broken_pipes() { ::signal(SIGPIPE, SIG_IGN); }
+void ignore_file_size_limits() { ::signal(SIGXFSZ, SIG_IGN); }
 
 void create_for_own_user_only() { ::umask(0077); }
 

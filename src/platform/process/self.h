@@ -31,6 +31,8 @@ Error begin_anew(std::vector<std::string> words, const std::string& doing);
 
 /// Writing to a pipe that nobody reads is an error then, not the end.
 void ignore_broken_pipes();
+/// Where the size of files is limited, writing beyond it fails and does not end this process.
+void ignore_file_size_limits();
 /// What we create is for our user only, whatever mode it is given.
 void create_for_own_user_only();
 /// As many descriptors as the system lets us have: that many, but at most a million, for some systems set no

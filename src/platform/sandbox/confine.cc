@@ -285,7 +285,7 @@ int confine_main(int argc, char** argv) {
   if (!request) return refuse({}, request.error().message, cannot_confine);
   if (request->leashed && ::fcntl(leash, F_SETFD, FD_CLOEXEC) != 0) request->leashed = false;
   ::close_range(request->leashed ? leash + 1 : leash, ~0u, 0);
-  ::signal(SIGPIPE, SIG_DFL);
+  for (int ignored : {SIGPIPE, SIGXFSZ}) ::signal(ignored, SIG_DFL);
   std::error_code error;
   auto everybodys = std::filesystem::temp_directory_path(error);
   if (!error) everybodys = std::filesystem::canonical(everybodys, error);
