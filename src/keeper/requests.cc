@@ -73,9 +73,9 @@ void Keeper::handle(const Asker& asker, const json::object& request) {
   if (op == "remember") return remember(asker, request);
   if (op == "recall") return recall(asker, request);
   if (op == "stop") {
+    if (!runs_.empty()) return refuse(asker, "busy", "runs are active");
     save_at_ = now_;
     save_exits();
-    if (!runs_.empty()) return refuse(asker, "busy", "runs are active");
     if (!unsaved_.empty()) return refuse(asker, "busy", "the end of a run is not saved yet");
     stopping_ = true;
     return answer(asker, {});

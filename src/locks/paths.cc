@@ -73,7 +73,7 @@ Result<Paths::Resolved> resolve_below(const fs::path& root, const std::string& r
   if (relative.empty()) return outside_project(fmt::format("{} is outside the project", path));
   relative = without_worktree(relative);
   auto text = relative == "." ? std::string() : relative.string();
-  // A link may lead to a name of any bytes, and whoever reads JSON with it could not read on.
+  // A link or the caller's folder may have a name of any bytes, which no JSON can tell.
   if (!is_utf8(text)) return outside_project(fmt::format("{} leads to a name that is not UTF-8", path));
   return Paths::Resolved{std::move(text), fs::is_directory(target, error)};
 }
@@ -110,7 +110,7 @@ std::optional<Paths::Resolved> resolve_cached(BurstLooks& looks, const std::stri
   bool is_root = target == root;
   if (!is_root && !(target.starts_with(root) && target[root.size()] == '/')) return {};
   auto text = is_root ? std::string() : target.substr(root.size() + 1);
-  if (text == ".coven" || text.starts_with(".coven/")) return {};
+  if (text == ".coven" || text.starts_with(".coven/") || !is_utf8(text)) return {};
   auto look = looks.look(target);
   bool is_folder = look == CachedLook::folder;
   // What is there of it: the rest is taken as it is written.

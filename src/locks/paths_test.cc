@@ -152,6 +152,8 @@ TEST_F(PathsTest, ALinkToANameThatIsNotTextIsRefused) {
   fs::create_symlink("x\xffy", root + "/link");
   EXPECT_EQ(resolve("link"), "refused");
   EXPECT_EQ(resolve("link/below"), "refused");
+  make(root + "/x\xffy");
+  EXPECT_EQ(resolve("a.cc", root + "/x\xffy"), "refused");
 }
 
 /// A link that is made after a burst leads to where it leads, whatever was there before.

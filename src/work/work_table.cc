@@ -275,7 +275,7 @@ std::map<std::string, int64_t> count_work_by_status(Reader& reader) {
 }
 
 int64_t count_open_work(Reader& reader) {
-  return *read_value<int64_t>(reader, "SELECT count FROM work_open_count");
+  return read_value<int64_t>(reader, "SELECT count FROM work_open_count").value_or(0);
 }
 
 void insert_work(Tx& tx, const Work& work, const Moment& now) {

@@ -38,7 +38,8 @@ CachedLook BurstLooks::look(const std::string& path) {
   if (!is_open_) return look_cached(path);
   if (auto known = known_.find(path); known != known_.end()) return known->second;
   auto found = look_cached(path);
-  if (known_.size() < max_paths) known_.emplace(path, found);
+  // What is unsure the kernel may know after somebody has waited for it.
+  if (found != CachedLook::unsure && known_.size() < max_paths) known_.emplace(path, found);
   return found;
 }
 

@@ -164,10 +164,12 @@ sqlite3_file* Connection::wal() {
 /// The write lock keeps every other process from appending meanwhile. An empty WAL stays empty: its header
 /// comes first.
 bool Connection::lengthen_wal(int64_t length, int64_t piece) {
-  // The last of a disk is for what has to be written.
-  constexpr uintmax_t reserve = 512U << 20;
+  // The last of a disk is for what has to be written: by default, runs are paused where less than this is
+  // free.
+  constexpr uintmax_t reserve = 256U << 20;
   std::error_code error;
-  if (auto space = std::filesystem::space(file_, error); !error && space.available < reserve) return false;
+  auto space = std::filesystem::space(file_, error);
+  if (!error && space.available < reserve + static_cast<uintmax_t>(length)) return false;
   auto* file = wal();
   sqlite3_int64 size = 0;
   if (!file || file->pMethods->xFileSize(file, &size) != SQLITE_OK || size == 0 || size >= length)
