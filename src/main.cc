@@ -10,7 +10,13 @@
 #include "edges/hooks/hook.h"
 #include "edges/mcp/stdio.h"
 #include "keeper/keeper.h"
+#include "platform/process/heap.h"
 #include "platform/sandbox/confine.h"
+
+/// The daemon, which lives long and serves many. What agents and people start is small and soon over.
+bool cru::wants_quick_heap(int argc, char** argv) {
+  return argc > 2 && std::strcmp(argv[1], "daemon") == 0 && std::strcmp(argv[2], "run") == 0;
+}
 
 int main(int argc, char** argv) {
   std::string_view verb = argc > 1 ? argv[1] : "";

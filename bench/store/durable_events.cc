@@ -18,6 +18,7 @@
 
 #include "base/json.h"
 #include "platform/loop/epoll_loop.h"
+#include "platform/process/heap.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 
@@ -111,6 +112,9 @@ cru::json::object to_json(Round round) {
 }
 
 }  // namespace
+
+/// As in the daemon.
+bool cru::wants_quick_heap(int, char**) { return true; }
 
 int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: durable_events FOLDER [seconds] [rounds]\n"), 2;

@@ -16,6 +16,7 @@
 
 #include "members/member_table.h"
 #include "platform/loop/epoll_loop.h"
+#include "platform/process/heap.h"
 #include "store/event_table.h"
 #include "store/sqlite/sqlite_store.h"
 #include "work/work_service.h"
@@ -111,6 +112,9 @@ struct Bench {
 };
 
 }  // namespace
+
+/// As in the daemon.
+bool cru::wants_quick_heap(int, char**) { return true; }
 
 int main(int argc, char** argv) {
   if (argc < 2) return std::fprintf(stderr, "usage: claim_cost FOLDER [ITEMS] [BATCH] [AGENTS]\n"), 2;

@@ -1,7 +1,6 @@
 #include "platform/process/self.h"
 
 #include <link.h>
-#include <malloc.h>
 #include <pwd.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 
 #include "platform/files/file_status.h"
 #include "platform/files/files.h"
+#include "platform/process/heap.h"
 
 extern char** environ;
 
@@ -99,7 +99,7 @@ size_t raise_descriptor_limit() {
 }
 
 void release_startup_memory(Libraries libraries) {
-  ::malloc_trim(0);
+  give_back_unused_heap();
   ::dl_iterate_phdr(
       [](dl_phdr_info* program, size_t, void* last) {
         unmap_clean_pages(*program);

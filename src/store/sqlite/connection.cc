@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "platform/files/cached_reading.h"
+#include "platform/process/heap.h"
 
 namespace cru::sqlite {
 
@@ -56,6 +57,25 @@ int rewrite(sqlite3_file* file) {
   return code == SQLITE_OK && size > 0 ? call.xSync(file, SQLITE_SYNC_NORMAL) : code;
 }
 
+/// Before SQLite's first call. Nobody asks how much memory it uses, and to count it takes a lock for each
+/// piece.
+void set_up_library() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    static sqlite3_mem_methods memory = {
+        .xMalloc = [](int size) { return Heap::allocate(static_cast<size_t>(size)); },
+        .xFree = [](void* piece) { Heap::release(piece); },
+        .xRealloc = [](void* piece, int size) { return Heap::resize(piece, static_cast<size_t>(size)); },
+        .xSize = [](void* piece) { return piece ? static_cast<int>(Heap::size_of(piece)) : 0; },
+        .xRoundup = [](int size) { return (size + 7) / 8 * 8; },
+        .xInit = [](void*) { return SQLITE_OK; },
+        .xShutdown = [](void*) {},
+        .pAppData = nullptr};
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &memory);
+    sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  });
+}
+
 /// SQLite reads files by our function, which on the loop's thread waits for no disk.
 void read_by_offset() {
   static std::once_flag once;
@@ -82,9 +102,7 @@ constexpr int steps_a_look = 256, steps_a_statement = 32;
 }  // namespace
 
 Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options) {
-  // Before SQLite's first call: nobody asks how much memory it uses, and to count it takes a lock for each
-  // piece.
-  [[maybe_unused]] static const int counts_no_memory = sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  set_up_library();
   read_by_offset();
   sqlite3* handle = nullptr;
   int flags =
