@@ -71,6 +71,8 @@ struct Bench {
   int left = 0;
 
   static json::object checked(Result<Done> done) {
+    if (done && done->reply.empty())
+      if (auto reply = parse_json(done->kept)) done->reply = std::move(reply->as_object());
     if (!done || !bool_or(done->reply, "success")) {
       std::fprintf(stderr, "%s\n", done ? to_text(done->reply).c_str() : done.error().message.c_str());
       std::exit(1);

@@ -4,20 +4,14 @@
 
 namespace cru {
 
-void ObjectText::begin(std::string_view name) {
-  out_ += out_.empty() ? "{\"" : ",\"";
-  out_ += name;
-  out_ += "\":";
-}
-
-void ObjectText::number(std::string_view name, int64_t value) {
+void ObjectText::number(const MemberName& name, int64_t value) {
   begin(name);
   char digits[24];
   auto end = std::to_chars(std::begin(digits), std::end(digits), value).ptr;
   out_.append(digits, end);
 }
 
-void ObjectText::texts(std::string_view name, std::span<const std::string> values) {
+void ObjectText::texts(const MemberName& name, std::span<const std::string> values) {
   begin(name);
   out_ += '[';
   for (const auto& value : values) {

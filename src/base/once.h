@@ -17,7 +17,8 @@ struct Done {
   json::object reply;
   bool changed = true;
   int status = 0;  ///< HTTP status of a refusal that is told as a reply; 0: success
-  /// The reply as it was kept: JSON text, which is told as it is. Empty if it was not kept.
+  /// The reply as it was kept, or written as text to begin with (`reply` is empty then): JSON text, which is
+  /// told as it is. Empty if there is `reply` only.
   std::string kept = {};
 };
 

@@ -1,6 +1,7 @@
 #include "store/event_table.h"
 
 #include <algorithm>
+#include <array>
 
 #include "store/columns.h"
 
@@ -62,6 +63,28 @@ int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int6
   return std::max(from, std::clamp<int64_t>(*next, 0, impossible_seq / entity_block) * entity_block);
 }
 
+std::string insert_entities(size_t rows) {
+  std::string sql = "INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)";
+  for (size_t row = 1; row < rows; ++row) sql += ", (?, ?)";
+  return sql;
+}
+
+/// Many rows a statement: to begin and end one costs as much as a row.
+void add_entities(Tx& tx, std::span<const std::string> keys, int64_t block) {
+  constexpr size_t most = 64;
+  static const std::string insert_most = insert_entities(most), insert_one = insert_entities(1);
+  std::array<Bound, 2 * most> args;
+  while (!keys.empty()) {
+    size_t rows = keys.size() < most ? 1 : most;
+    for (size_t i = 0; i < rows; ++i) {
+      args[2 * i] = to_bound(keys[i]);
+      args[2 * i + 1] = to_bound(block);
+    }
+    tx.exec_all(rows == 1 ? insert_one : insert_most, std::span(args).first(2 * rows));
+    keys = keys.subspan(rows);
+  }
+}
+
 }  // namespace
 
 std::span<const Migration> event_migrations() { return event_schema; }
@@ -113,9 +136,7 @@ void EventWriter::mark(Tx& tx, const Event& event) {
   in_order.reserve(entities_.size());
   for (const auto& entity : entities_) in_order.push_back(index_key(entity));
   std::ranges::sort(in_order);
-  for (const auto& key : in_order)
-    tx.exec("INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)", key,
-            event.seq / entity_block);
+  add_entities(tx, in_order, event.seq / entity_block);
   entities_.clear();
 }
 

@@ -36,7 +36,7 @@ Result<std::optional<Done>> find_reply(Reader& reader, const Once& once) {
 
 void keep_reply(Tx& tx, const Once& once, const Done& done) {
   if (once.key.empty()) return;
-  auto text = to_text(done.reply);
+  auto text = done.kept.empty() ? to_text(done.reply) : done.kept;
   if (update_row(tx, once, text) == 0) add_reply_row(tx, once.key, once.input_hash, text);
 }
 
@@ -53,7 +53,7 @@ Result<OnceReply> OnceReply::find(Tx& tx, const Once& once) {
 
 void OnceReply::keep(Tx& tx, const Once& once, Done& done) const {
   if (once.key.empty()) return;
-  done.kept = to_text(done.reply);
+  if (done.kept.empty()) done.kept = to_text(done.reply);
   if (!has_row_ || update_row(tx, once, done.kept) == 0)
     add_reply_row(tx, once.key, once.input_hash, done.kept);
 }

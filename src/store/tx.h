@@ -148,6 +148,8 @@ class Tx : public Reader {
   int64_t exec(std::string_view sql, Args&&... args) {
     return execute(sql, std::initializer_list<Bound>{to_bound(std::forward<Args>(args))...});
   }
+  /// The same with arguments of which only the program knows how many there are.
+  int64_t exec_all(std::string_view sql, std::span<const Bound> args) { return execute(sql, args); }
   /// Writes an event with this transaction; it gets its number at commit.
   virtual void emit(NewEvent event) = 0;
   /// The wall time of this transaction: one reading for all its closures' rows.

@@ -84,10 +84,10 @@ json::object to_event(const Work& work) {
 
 std::string event_text(const Work& work) {
   ObjectText text(1000);
-  auto time_or_null = [&](std::string_view name, const std::optional<Deadline>& deadline) {
+  auto time_or_null = [&](const MemberName& name, const std::optional<Deadline>& deadline) {
     text.text_or_null(name, deadline ? to_rfc3339(deadline->wall) : std::string());
   };
-  auto json_or_null = [&](std::string_view name, const std::string& kept) {
+  auto json_or_null = [&](const MemberName& name, const std::string& kept) {
     kept.empty() ? text.null(name) : text.json(name, to_text(json_from(kept)));
   };
   text.text("task_id", work.task_id);

@@ -7,7 +7,7 @@ namespace {
 class WorkBatchTest : public WorkFixture {
  public:
   Result<Done> claim_many(const Who& caller, int64_t most) {
-    return thread->await([&] { return queue->claim(caller, {.max_items = most}); });
+    return thread->await([&] { return claim_readably(*queue, caller, {.max_items = most}); });
   }
   Result<Done> complete_many(const Who& caller, std::vector<WorkQueue::Completion> completions) {
     return thread->await([&] { return queue->complete_all(caller, completions); });
@@ -41,7 +41,8 @@ TEST_F(WorkBatchTest, ClaimsAmongSeveralTypesByUrgencyAndEachItemOnce) {
     ASSERT_TRUE(submit({.task_id = id, .task_type = type, .priority = priority}));
   auto claim = [&](int64_t most) {
     return ids_in(thread->await([&] {
-      return queue->claim(who("ann"), {.task_types = {"build", "test", "build"}, .max_items = most});
+      return claim_readably(*queue, who("ann"),
+                            {.task_types = {"build", "test", "build"}, .max_items = most});
     }));
   };
   EXPECT_EQ(claim(3), "bea");

@@ -5,11 +5,18 @@
 
 namespace cru::coordination {
 
+/// What was claimed, as whoever asked for it has to be able to give it back.
+struct Claimed {
+  std::string task_id, task_type;
+  int64_t token = 0;
+};
+
 /// What to do once it is committed.
 struct WorkEffects {
   std::vector<std::string> ready;    ///< the type of each item that became ready
   std::vector<std::string> kills;    ///< verifying runs of items that are over
   std::optional<BootTime> due = {};  ///< the earliest moment at which the clock concerns what was changed
+  std::vector<Claimed> claimed = {};
   void add(WorkEffects other);
 };
 

@@ -1,6 +1,7 @@
 // Claiming work, and waiting for it.
 #include <fmt/format.h>
 
+#include "base/json_text.h"
 #include "platform/files/log.h"
 #include "sessions/fencing.h"
 #include "work/work_impl.h"
@@ -24,23 +25,27 @@ Done nothing() {
           .changed = false};
 }
 
-/// An item of a batch; on its own it is the whole reply.
-json::object claimed_item(const Work& work, bool is_reply) {
-  json::object item;
-  item.reserve(12);
-  if (is_reply) item["success"] = true;
-  item["task_id"] = work.task_id;
-  item["task_type"] = work.task_type;
-  item["description"] = work.description;
-  item["input_data"] = json_from(work.input_data);
-  item["priority"] = work.priority;
-  item["deadline"] = time_or_null(work.deadline);
-  if (is_reply) item["reason"] = nullptr;
-  item["fencing_token"] = work.fencing_token;
-  item["attempt"] = work.attempts;
-  item["lease_expires_at"] = time_or_null(work.lease);
-  item["verify"] = json::value_from(work.verify.argv);
-  return item;
+/// An item of a batch; on its own it is the whole reply. As text, for it is kept and told and not looked
+/// into.
+std::string claimed_item(const Work& work, bool is_reply) {
+  ObjectText item(400 + work.description.size() + work.input_data.size());
+  auto time_or_null = [&](const MemberName& name, const std::optional<Deadline>& deadline) {
+    item.text_or_null(name, deadline ? to_rfc3339(deadline->wall) : std::string());
+  };
+  if (is_reply) item.boolean("success", true);
+  item.text("task_id", work.task_id);
+  item.text("task_type", work.task_type);
+  item.text("description", work.description);
+  work.input_data.empty() ? item.null("input_data")
+                          : item.json("input_data", to_text(json_from(work.input_data)));
+  item.number("priority", work.priority);
+  time_or_null("deadline", work.deadline);
+  if (is_reply) item.null("reason");
+  item.number("fencing_token", work.fencing_token);
+  item.number("attempt", work.attempts);
+  time_or_null("lease_expires_at", work.lease);
+  item.texts("verify", work.verify.argv);
+  return item.take();
 }
 
 std::vector<Work> claim_ready(Tx& tx, WorkChanges& changes, const Who& who, const WorkQueue::Claim& wanted) {
@@ -50,6 +55,7 @@ std::vector<Work> claim_ready(Tx& tx, WorkChanges& changes, const Who& who, cons
   for (auto& work : items) {
     work = claim(std::move(work), who, token++, wanted.lease, changes.now());
     changes.change(work, "work.claimed");
+    changes.effects().claimed.push_back({work.task_id, work.task_type, work.fencing_token});
   }
   return items;
 }
@@ -57,57 +63,64 @@ std::vector<Work> claim_ready(Tx& tx, WorkChanges& changes, const Who& who, cons
 Result<Done> claim_items(Tx& tx, WorkChanges& changes, const Who& who, const WorkQueue::Claim& wanted) {
   auto claimed = claim_ready(tx, changes, who, wanted);
   if (!wanted.max_items)
-    return claimed.empty() ? nothing() : Done{.reply = claimed_item(claimed.front(), true)};
-  bool any = !claimed.empty();
-  json::array items;
-  items.reserve(claimed.size());
-  for (const auto& work : claimed) items.push_back(claimed_item(work, false));
-  return Done{.reply = {{"success", any},
-                        {"reason", any ? json::value(nullptr) : json::value("no_tasks_available")},
-                        {"items", std::move(items)}},
-              .changed = any};
+    return claimed.empty() ? nothing() : Done{.reply = {}, .kept = claimed_item(claimed.front(), true)};
+  if (claimed.empty())
+    return Done{.reply = {{"success", false}, {"reason", "no_tasks_available"}, {"items", json::array()}},
+                .changed = false};
+  std::string items = "[";
+  for (const auto& work : claimed) (items += items.size() > 1 ? "," : "") += claimed_item(work, false);
+  items += ']';
+  ObjectText reply(64 + items.size());
+  reply.boolean("success", true);
+  reply.null("reason");
+  reply.json("items", items);
+  return Done{.reply = {}, .kept = reply.take()};
 }
 
-/// The items of a reply: of a claim of one it is the item itself.
-std::vector<const json::object*> items_in(const json::object& reply) {
+/// What was claimed, of a reply that was kept: of a claim of one it is the item itself.
+std::vector<Claimed> claimed_in(const json::object& reply) {
+  std::vector<Claimed> claims;
+  auto add = [&](const json::object& item) {
+    claims.push_back({std::string(text_or(item, "task_id")), std::string(text_or(item, "task_type")),
+                      int_or(item, "fencing_token")});
+  };
+  if (!bool_or(reply, "success")) return claims;
   const auto* list = array_at(reply, "items");
-  if (!list) return {&reply};
-  std::vector<const json::object*> items;
-  for (const auto& item : *list)
-    if (const auto* object = item.if_object()) items.push_back(object);
-  return items;
-}
-
-std::string first_type_in(const json::object& reply) {
-  auto items = items_in(reply);
-  return items.empty() ? std::string() : std::string(text_or(*items.front(), "task_type"));
+  if (!list) add(reply);
+  for (const auto& item : list ? *list : json::array())
+    if (const auto* object = item.if_object()) add(*object);
+  return claims;
 }
 
 }  // namespace
 
-Task<Result<Done>> WorkQueue::Impl::claim_for(Asker who, std::shared_ptr<const Claim> wanted,
-                                              std::weak_ptr<WorkCallers::Presence> caller) {
-  auto done = co_await change_now(who, [who, wanted](Tx& tx, WorkChanges& changes, const Session&) {
+Task<Result<WorkQueue::Impl::Claiming>> WorkQueue::Impl::claim_for(
+    Asker who, std::shared_ptr<const Claim> wanted, std::weak_ptr<WorkCallers::Presence> caller) {
+  auto changed = co_await commit(who, [who, wanted](Tx& tx, WorkChanges& changes, const Session&) {
     return claim_items(tx, changes, *who, *wanted);
   });
+  if (!changed) co_return fail(std::move(changed.error()));
+  auto claimed = std::move(changed->effects.claimed);
+  carry_out(std::move(changed->effects));
+  auto& done = changed->done;
+  // The same request again: then it is told as it was kept.
+  if (claimed.empty()) claimed = claimed_in(done.reply);
+  Claiming claiming{.done = {}, .is_success = !claimed.empty()};
+  if (!claimed.empty()) claiming.task_type = claimed.front().task_type;
   // Nobody is there to hear of it, and each further call of that session would renew its lease.
-  if (done && done->changed && caller.expired()) {
-    std::vector<std::pair<std::string, int64_t>> claims;
-    for (const auto* item : items_in(done->reply))
-      claims.emplace_back(text_or(*item, "task_id"), int_or(*item, "fencing_token"));
-    co_await give_back(who, std::move(claims));
-  }
-  co_return done;
+  if (done.changed && caller.expired()) co_await give_back(who, std::move(claimed));
+  claiming.done = std::move(done);
+  co_return claiming;
 }
 
 /// Its stored reply goes with it: whoever sends the request again claims anew. One that was sent again before
 /// this is queued is a caller that is present; one that is sent later comes after it in the store.
-Task<void> WorkQueue::Impl::give_back(Asker who, std::vector<std::pair<std::string, int64_t>> claims) {
+Task<void> WorkQueue::Impl::give_back(Asker who, std::vector<Claimed> claims) {
   auto now = sessions.now();
   auto given = co_await store.write([who, claims, now](Tx& tx) -> Result<WorkEffects> {
     WorkChanges changes(tx, now);
     bool any = false;
-    for (const auto& [task_id, token] : claims) {
+    for (const auto& [task_id, task_type, token] : claims) {
       auto work = find_work(tx, task_id);
       if (!work || work->status != WorkStatus::claimed || work->fencing_token != token) continue;
       changes.change(unclaim(*std::move(work)), "work.requeued");
@@ -120,7 +133,7 @@ Task<void> WorkQueue::Impl::give_back(Asker who, std::vector<std::pair<std::stri
   if (!given) {
     // Then its lease ends it, or the end of its session.
     log_error("cannot requeue work whose claimer disconnected", given.error(),
-              {{"task_id", claims.front().first}});
+              {{"task_id", claims.front().task_id}});
     co_return;
   }
   carry_out(*std::move(given));
@@ -137,12 +150,11 @@ Task<Result<Done>> WorkQueue::claim(Who asking, Claim asked) {
     // A timer may be late (the machine slept): what is over is over.
     if (impl.due && *impl.due <= impl.loop.clock().boot())
       if (auto expired = co_await impl.expire(); !expired) co_return fail(std::move(expired.error()));
-    auto done = co_await detached(impl.loop, impl.claim_for(who, wanted, caller));
-    if (!done) co_return done;
-    bool success = bool_or(done->reply, "success");
-    if (ticket) ticket->tried(success ? first_type_in(done->reply) : std::string());
+    auto claiming = co_await detached(impl.loop, impl.claim_for(who, wanted, caller));
+    if (!claiming) co_return fail(std::move(claiming.error()));
+    if (ticket) ticket->tried(claiming->task_type);
     auto left = until - impl.loop.clock().boot();
-    if (success || left <= Duration(0)) co_return done;
+    if (claiming->is_success || left <= Duration(0)) co_return std::move(claiming->done);
     // Nothing was there. Whatever is committed from now on finds this ticket in the line: callers resume in
     // the order of their commits.
     if (!ticket) {
@@ -152,7 +164,7 @@ Task<Result<Done>> WorkQueue::claim(Who asking, Claim asked) {
                        "wait_seconds", "retry later, without waiting");
       ticket = std::make_unique<WorkWaiters::Ticket>(impl.waiters, wanted->task_types);
     }
-    if (!co_await ticket->wait(left)) co_return done;
+    if (!co_await ticket->wait(left)) co_return std::move(claiming->done);
   }
 }
 

@@ -46,6 +46,14 @@ inline std::vector<Migration> work_test_migrations() {
   return all;
 }
 
+/// A claim whose reply, which is written as text, can be looked into.
+inline Task<Result<Done>> claim_readably(WorkQueue& queue, Who caller, WorkQueue::Claim wanted) {
+  auto done = co_await queue.claim(std::move(caller), std::move(wanted));
+  if (done && done->reply.empty())
+    if (auto reply = parse_json(done->kept)) done->reply = std::move(reply->as_object());
+  co_return done;
+}
+
 class WorkFixture : public StoreFixture {
  public:
   WorkFixture() : StoreFixture(work_test_migrations()) { begin(); }
@@ -98,7 +106,7 @@ class WorkFixture : public StoreFixture {
   }
   Result<Done> claim(const Who& caller, std::vector<std::string> types = {}, Duration lease = 30min,
                      Duration wait = 0s) {
-    return thread->await([&] { return queue->claim(caller, {types, lease, wait}); });
+    return thread->await([&] { return claim_readably(*queue, caller, {types, lease, wait}); });
   }
   /// The id of what `name` got; empty for nothing.
   std::string claim_id(const std::string& name, std::vector<std::string> types = {}) {
@@ -134,7 +142,7 @@ class WorkFixture : public StoreFixture {
   std::future<Result<Done>> begin_claim(const Who& caller, std::vector<std::string> types, Duration lease,
                                         Duration wait) {
     auto claimed = thread->start(
-        [this, caller, types, lease, wait] { return queue->claim(caller, {types, lease, wait}); });
+        [this, caller, types, lease, wait] { return claim_readably(*queue, caller, {types, lease, wait}); });
     settle();
     return claimed;
   }

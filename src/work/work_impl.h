@@ -35,9 +35,17 @@ struct WorkQueue::Impl {
   }
   template <class F>
   Task<Result<Done>> change_now(Asker who, F closure) {
+    auto changed = co_await commit(std::move(who), std::move(closure));
+    if (!changed) co_return fail(std::move(changed.error()));
+    carry_out(std::move(changed->effects));
+    co_return std::move(changed->done);
+  }
+  /// Its effects are left to the caller.
+  template <class F>
+  Task<Result<Changed>> commit(Asker who, F closure) {
     auto now = sessions.now();
-    auto changed = co_await store.write([listeners = sessions.listeners(), who, now,
-                                         closure = std::move(closure)](Tx& tx) -> Result<Changed> {
+    co_return co_await store.write([listeners = sessions.listeners(), who, now,
+                                    closure = std::move(closure)](Tx& tx) -> Result<Changed> {
       auto reply = OnceReply::find(tx, who->once);
       if (!reply) return fail(std::move(reply.error()));
       if (reply->earlier) return Changed{*std::move(reply->earlier), {}};
@@ -49,16 +57,17 @@ struct WorkQueue::Impl {
       if (done->changed) reply->keep(tx, who->once, *done);
       return Changed{*std::move(done), std::move(changes.effects())};
     });
-    if (!changed) co_return fail(std::move(changed.error()));
-    carry_out(std::move(changed->effects));
-    co_return std::move(changed->done);
   }
 
   // work_claiming.cc
-  Task<Result<Done>> claim_for(Asker who, std::shared_ptr<const Claim> wanted,
-                               std::weak_ptr<WorkCallers::Presence> caller);
-  /// `claims`: task ids, each with its fencing token.
-  Task<void> give_back(Asker who, std::vector<std::pair<std::string, int64_t>> claims);
+  struct Claiming {
+    Done done;
+    bool is_success = false;
+    std::string task_type = {};  ///< of the first item
+  };
+  Task<Result<Claiming>> claim_for(Asker who, std::shared_ptr<const Claim> wanted,
+                                   std::weak_ptr<WorkCallers::Presence> caller);
+  Task<void> give_back(Asker who, std::vector<Claimed> claims);
 
   // work_service.cc
   void carry_out(WorkEffects effects);

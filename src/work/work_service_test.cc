@@ -65,8 +65,12 @@ TEST_F(WorkQueueTest, ClaimingLooksInAnIndexAndSortsNothing) {
   EXPECT_EQ(plan("SELECT number, description FROM work_queue WHERE ready = 1 AND task_type = 'a'"
                  " ORDER BY priority, number LIMIT 1"),
             "SEARCH work_queue USING INDEX work_ready_by_type (task_type=?)\n");
-  EXPECT_EQ(plan("SELECT number FROM work_queue WHERE due IS NOT NULL AND due <= 5 ORDER BY due LIMIT 5"),
-            "SEARCH work_queue USING COVERING INDEX work_due (due>? AND due<?)\n");
+  EXPECT_EQ(plan("SELECT number FROM work_queue WHERE due IS NOT NULL AND (claimed_by_session IS NULL OR"
+                 " completed_at IS NOT NULL) AND due <= 5 ORDER BY due LIMIT 5"),
+            "SEARCH work_queue USING INDEX work_due (due>? AND due<?)\n");
+  EXPECT_EQ(plan("SELECT number FROM work_queue WHERE claimed_by_session = 's' AND completed_at IS NULL"
+                 " AND due <= 5 ORDER BY due LIMIT 5"),
+            "SEARCH work_queue USING INDEX work_in_hand (claimed_by_session=? AND due<?)\n");
 }
 
 TEST_F(WorkQueueTest, WaitsForAllDependencies) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "store/columns.h"
+#include "store/row_memory.h"
 
 namespace cru::coordination {
 namespace {
@@ -46,7 +47,26 @@ CREATE INDEX work_of_session ON work_queue(claimed_by_session)
   WHERE claimed_by_session IS NOT NULL AND completed_at IS NULL;
 DROP INDEX work_closed;
 CREATE INDEX work_closed ON work_queue(completed_at, claimed_by_session) WHERE completed_at IS NOT NULL;
+)"},
+                                        // An item is in as few of them as can be, for each entry costs a
+                                        // claim or a completion: open ones are ready, waiting or in hand, and
+                                        // of those in hand it is known by session when they are due.
+                                        {"work", 3, R"(
+DROP INDEX work_open;
+CREATE INDEX work_waiting ON work_queue(priority, number)
+  WHERE ready = 0 AND claimed_by_session IS NULL AND completed_at IS NULL;
+DROP INDEX work_of_session;
+CREATE INDEX work_in_hand ON work_queue(claimed_by_session, due)
+  WHERE claimed_by_session IS NOT NULL AND completed_at IS NULL;
+DROP INDEX work_due;
+CREATE INDEX work_due ON work_queue(due)
+  WHERE due IS NOT NULL AND (claimed_by_session IS NULL OR completed_at IS NOT NULL);
 )"}};
+
+// Of the partial indexes above: SQLite takes one for a statement that says the same.
+#define IS_WAITING "ready = 0 AND claimed_by_session IS NULL AND completed_at IS NULL"
+#define IS_IN_HAND "claimed_by_session IS NOT NULL AND completed_at IS NULL"
+#define IS_DUE_OUT_OF_HAND "due IS NOT NULL AND (claimed_by_session IS NULL OR completed_at IS NOT NULL)"
 
 /// 0 of a new item, to which the database gives one.
 struct GivenNumber {
@@ -126,18 +146,37 @@ constexpr auto state_columns = columns<Work>(
 constexpr auto work_columns = columns(state_columns, column<TextOrNull>("result", &Work::result),
                                       column<TextOrNull>("input_data", &Work::input_data));
 
-// Whose a claim is, the session says: a column of its own would come behind the large ones.
-#define WORK_CLAIMER "(SELECT member FROM agent_sessions WHERE session_id = claimed_by_session)"
-#define SELECT_WORK "SELECT {}, " WORK_CLAIMER " FROM work_queue "
+#define SELECT_WORK "SELECT {} FROM work_queue "
 // A list goes without the last two columns, which are large.
-#define SELECT_STATE "SELECT {}, NULL, NULL, " WORK_CLAIMER " FROM work_queue "
+#define SELECT_STATE "SELECT {}, NULL, NULL FROM work_queue "
+
+struct MemberOf {
+  std::string member;
+};
+
+/// Whose a claim is, its session says: a column of its own would come behind the large ones.
+std::string member_of(Reader& reader, std::string_view session_id) {
+  auto found = remembered(reader, "agent_sessions", session_id, [&] {
+    return read_first(
+        reader, "SELECT member FROM agent_sessions WHERE session_id = ?",
+        [](const Row& row) { return MemberOf{row.text(0)}; }, session_id);
+  });
+  return found ? std::move(found->member) : std::string();
+}
 
 /// Makes the items of rows.
 auto work_in(Reader& reader) {
-  return [&reader](const Row& row) {
+  return [&reader, session = std::string(), member = std::string()](const Row& row) mutable {
     constexpr auto dependencies = work_columns.place_of("dependencies");
     auto work = work_columns.read(row);
-    work.claimed_by_member = row.text(work_columns.width);
+    if (!work.claimed_by_session.empty()) {
+      // Often several are one session's.
+      if (work.claimed_by_session != session) {
+        session = work.claimed_by_session;
+        member = member_of(reader, work.claimed_by_session);
+      }
+      work.claimed_by_member = member;
+    }
     if (row.integer(dependencies) > 0)
       work.depends_on = read_values<std::string>(
           reader, "SELECT depends_on FROM work_dependencies WHERE task_id = ? ORDER BY number", work.task_id);
@@ -205,55 +244,108 @@ std::vector<Work> first_ready(Reader& reader, std::span<const std::string> task_
   return works;
 }
 
-std::vector<Work> list_work(Reader& reader, std::string_view status, std::string_view task_type,
+namespace {
+
+#define OF_STATUS_AND_TYPE " AND (?1 = '' OR status = ?1) AND (?2 = '' OR task_type = ?2) "
+
+/// Of the open ones that are ready, waiting and in hand the first of each; then the first of them together.
+std::vector<Work> list_open(Reader& reader, std::string_view status, std::string_view task_type,
                             int64_t limit) {
   std::vector<Work> works;
-  bool one_status = !status.empty() && status != "open";
-  bool is_over = one_status && is_closed(work_status_from(status));
-  bool is_claimed = status == "claimed" || status == "running";
-  // What somebody has claimed is little beside what is open, and has an index of its own.
-  if (is_claimed)
-    works = read_each(reader,
-                      select<state_columns, SELECT_STATE
-                             "INDEXED BY work_of_session WHERE claimed_by_session IS NOT NULL"
-                             " AND completed_at IS NULL AND status = ?1 AND (?2 = '' OR task_type = ?2)"
-                             " ORDER BY priority, number LIMIT ?3">,
-                      work_in(reader), status, task_type, limit);
-  else if (!is_over)
-    works = read_each(reader,
-                      select<state_columns, SELECT_STATE
-                             "WHERE completed_at IS NULL AND (?1 = 0 OR status = ?2)"
-                             " AND (?3 = '' OR task_type = ?3) ORDER BY priority, number LIMIT ?4">,
-                      work_in(reader), one_status, status, task_type, limit);
+  auto add = [&](std::string_view sql) {
+    for (auto& work : read_each(reader, sql, work_in(reader), status, task_type, limit))
+      works.push_back(std::move(work));
+  };
+  add(select<state_columns, SELECT_STATE "INDEXED BY work_in_hand WHERE " IS_IN_HAND OF_STATUS_AND_TYPE
+                                         "ORDER BY priority, number LIMIT ?3">);
+  // What is claimed or being verified is in somebody's hand, and little beside what is not.
+  if (status != "claimed" && status != "running") {
+    add(select<state_columns, SELECT_STATE "INDEXED BY work_ready WHERE ready = 1" OF_STATUS_AND_TYPE
+                                           "ORDER BY priority, number LIMIT ?3">);
+    add(select<state_columns, SELECT_STATE "INDEXED BY work_waiting WHERE " IS_WAITING OF_STATUS_AND_TYPE
+                                           "ORDER BY priority, number LIMIT ?3">);
+  }
+  std::ranges::sort(works, {}, [](const Work& work) { return std::tuple(work.priority, work.number); });
+  if (works.size() > static_cast<size_t>(limit)) works.resize(static_cast<size_t>(limit));
+  return works;
+}
+
+}  // namespace
+
+std::vector<Work> list_work(Reader& reader, std::string_view status, std::string_view task_type,
+                            int64_t limit) {
+  if (status == "open") return list_open(reader, "", task_type, limit);
+  bool is_over = !status.empty() && is_closed(work_status_from(status));
+  auto works = is_over ? std::vector<Work>() : list_open(reader, status, task_type, limit);
   auto left = limit - static_cast<int64_t>(works.size());
   if ((is_over || status.empty()) && left > 0)
     for (auto& work :
          read_each(reader,
-                   select<state_columns, SELECT_STATE
-                          "WHERE completed_at IS NOT NULL AND (?1 = 0 OR status = ?2)"
-                          " AND (?3 = '' OR task_type = ?3) ORDER BY completed_at DESC LIMIT ?4">,
-                   work_in(reader), one_status, status, task_type, left))
+                   select<state_columns, SELECT_STATE "WHERE completed_at IS NOT NULL" OF_STATUS_AND_TYPE
+                                                      "ORDER BY completed_at DESC LIMIT ?3">,
+                   work_in(reader), status, task_type, left))
       works.push_back(std::move(work));
   return works;
 }
 
+namespace {
+
+// The sessions that have something in hand, each found behind the one before it.
+#define SESSIONS_WITH_WORK                                                              \
+  "WITH RECURSIVE holders(id) AS ("                                                     \
+  "SELECT (SELECT min(claimed_by_session) FROM work_queue WHERE " IS_IN_HAND            \
+  ")"                                                                                   \
+  " UNION ALL SELECT (SELECT min(claimed_by_session) FROM work_queue WHERE " IS_IN_HAND \
+  " AND claimed_by_session > id) FROM holders WHERE id IS NOT NULL) "
+
+}  // namespace
+
 std::vector<Work> due_work(Reader& reader, const Moment& now, int64_t limit) {
-  return read_each(
-      reader, select<work_columns, SELECT_WORK "WHERE due IS NOT NULL AND due <= ? ORDER BY due LIMIT ?">,
-      work_in(reader), now.boot.count(), limit);
+  constexpr auto with_due = [](Reader& from) {
+    return [make = work_in(from)](const Row& row) mutable {
+      return std::pair(row.integer(work_columns.width), make(row));
+    };
+  };
+  auto due = read_each(reader,
+                       select<work_columns, "SELECT {}, due FROM work_queue WHERE " IS_DUE_OUT_OF_HAND
+                                            " AND due <= ? ORDER BY due LIMIT ?">,
+                       with_due(reader), now.boot.count(), limit);
+  auto in_hand = read_each(
+      reader,
+      select<work_columns, SESSIONS_WITH_WORK
+             "SELECT {}, due FROM holders CROSS JOIN work_queue INDEXED BY work_in_hand"
+             " ON claimed_by_session = holders.id WHERE " IS_IN_HAND " AND due <= ? ORDER BY due LIMIT ?">,
+      with_due(reader), now.boot.count(), limit);
+  std::ranges::move(in_hand, std::back_inserter(due));
+  std::ranges::sort(due, {}, [](const auto& one) { return std::tuple(one.first, one.second.number); });
+  std::vector<Work> works;
+  for (auto& [at, work] : due)
+    if (static_cast<int64_t>(works.size()) < limit) works.push_back(std::move(work));
+  return works;
 }
 
 std::optional<BootTime> next_due(Reader& reader) {
-  auto due =
-      read_value<int64_t>(reader, "SELECT due FROM work_queue WHERE due IS NOT NULL ORDER BY due LIMIT 1");
-  return due ? std::optional(BootTime(*due)) : std::nullopt;
+  auto first = read_value<std::optional<int64_t>>(
+      reader,
+      SESSIONS_WITH_WORK "SELECT min(due) FROM (SELECT (SELECT min(due) FROM work_queue WHERE " IS_IN_HAND
+                         " AND claimed_by_session = holders.id) AS due FROM holders UNION ALL SELECT (SELECT "
+                         "min(due) FROM work_queue"
+                         " WHERE " IS_DUE_OUT_OF_HAND "))");
+  return first ? std::optional(BootTime(*first)) : std::nullopt;
 }
 
 std::vector<Work> verifying_work(Reader& reader) {
+  auto works = read_each(
+      reader,
+      select<work_columns, SELECT_WORK "INDEXED BY work_in_hand WHERE " IS_IN_HAND " AND status = 'running'">,
+      work_in(reader));
   // Whatever the database says: a record without its claimant counts too.
-  return read_each(reader,
-                   select<work_columns, SELECT_WORK "WHERE completed_at IS NULL AND status = 'running'">,
-                   work_in(reader));
+  for (auto& work : read_each(reader,
+                              select<work_columns, SELECT_WORK "INDEXED BY work_waiting WHERE " IS_WAITING
+                                                               " AND status = 'running'">,
+                              work_in(reader)))
+    works.push_back(std::move(work));
+  return works;
 }
 
 std::vector<Work> claimed_work(Reader& reader, std::string_view session_id) {
@@ -280,7 +372,7 @@ int64_t count_open_work(Reader& reader) {
 
 void insert_work(Tx& tx, const Work& work, const Moment& now) {
   insert_row<work_columns, "ready", "due">(tx, work, is_ready(work), due_column(work, now));
-  tx.exec("UPDATE work_open_count SET count = count + 1");
+  tx.exec("UPDATE work_open_count SET count = count + 1 WHERE rowid = 1");
 }
 
 void update_work(Tx& tx, const Work& work, const Moment& now) {
@@ -289,7 +381,7 @@ void update_work(Tx& tx, const Work& work, const Moment& now) {
     change<"UPDATE work_queue SET {}, ready = ?, due = ? WHERE number = ?">(tx, work, now, work.number);
   } else if (change<"UPDATE work_queue SET {}, ready = ?, due = ?, completed_at = ? WHERE number = ?"
                     " AND completed_at IS NULL">(tx, work, now, work.completed_at, work.number) > 0) {
-    tx.exec("UPDATE work_open_count SET count = count - 1");
+    tx.exec("UPDATE work_open_count SET count = count - 1 WHERE rowid = 1");
   }
 }
 
@@ -315,6 +407,14 @@ std::vector<std::string> open_dependencies(Reader& reader, std::string_view task
 }
 
 std::vector<std::string> open_dependents(Reader& reader, std::string_view task_id, int64_t limit) {
+  // Where nothing has ever waited for anything, nobody need look.
+  struct Any {
+    bool is_there;
+  };
+  auto any = remembered(reader, "work_dependencies", "", [&] {
+    return std::optional<Any>({reader.row("SELECT 1 FROM work_dependencies LIMIT 1").has_value()});
+  });
+  if (!any->is_there) return {};
   return read_values<std::string>(
       reader, "SELECT task_id FROM work_dependencies WHERE depends_on = ? AND is_open = 1 LIMIT ?", task_id,
       limit);
@@ -368,26 +468,29 @@ WorkOfSession work_of(Reader& reader, std::string_view session_id) {
 
 void rebase_deadlines(Tx& tx, const Moment& now) {
   auto boot = now.boot.count();
-  tx.exec(
-      "UPDATE work_queue SET lease_boot = ?1 + lease_wall - ?2, lease_boot_id = ?3 "
-      "WHERE due IS NOT NULL AND lease_boot_id <> ?3",
-      boot, tx.now(), now.boot_id);
-  tx.exec(
-      "UPDATE work_queue SET not_before_boot = ?1 + not_before_wall - ?2, not_before_boot_id = ?3 "
-      "WHERE due IS NOT NULL AND not_before_boot_id <> ?3",
-      boot, tx.now(), now.boot_id);
-  tx.exec(
-      "UPDATE work_queue SET deadline_boot = ?1 + deadline_wall - ?2, deadline_boot_id = ?3 "
-      "WHERE due IS NOT NULL AND deadline_boot_id <> ?3",
-      boot, tx.now(), now.boot_id);
-  tx.exec(
-      "UPDATE work_queue SET due = coalesce(min(coalesce(deadline_boot, lease_boot), lease_boot), "
-      "deadline_boot) "
-      "WHERE due IS NOT NULL AND status = 'claimed'");
-  tx.exec(
-      "UPDATE work_queue SET due = coalesce(min(coalesce(deadline_boot, not_before_boot), not_before_boot), "
-      "deadline_boot) WHERE due IS NOT NULL AND status = 'pending'");
-  tx.exec("UPDATE work_queue SET due = deadline_boot WHERE due IS NOT NULL AND status = 'running'");
+  // What is in hand and what is not: each half has an index of its own.
+#define OF_ALL_DUE(change, condition)                                           \
+  {"UPDATE work_queue INDEXED BY work_in_hand SET " change " WHERE " IS_IN_HAND \
+   " AND due IS NOT NULL AND " condition,                                       \
+   "UPDATE work_queue INDEXED BY work_due SET " change " WHERE " IS_DUE_OUT_OF_HAND " AND " condition}
+  using Halves = std::initializer_list<std::string_view>;
+  for (auto halves :
+       {Halves OF_ALL_DUE("lease_boot = ?1 + lease_wall - ?2, lease_boot_id = ?3", "lease_boot_id <> ?3"),
+        Halves OF_ALL_DUE("not_before_boot = ?1 + not_before_wall - ?2, not_before_boot_id = ?3",
+                          "not_before_boot_id <> ?3"),
+        Halves OF_ALL_DUE("deadline_boot = ?1 + deadline_wall - ?2, deadline_boot_id = ?3",
+                          "deadline_boot_id <> ?3")})
+    for (auto sql : halves) tx.exec(sql, boot, tx.now(), now.boot_id);
+  for (auto halves :
+       {Halves
+            OF_ALL_DUE("due = coalesce(min(coalesce(deadline_boot, lease_boot), lease_boot), deadline_boot)",
+                       "status = 'claimed'"),
+        Halves OF_ALL_DUE(
+            "due = coalesce(min(coalesce(deadline_boot, not_before_boot), not_before_boot), deadline_boot)",
+            "status = 'pending'"),
+        Halves OF_ALL_DUE("due = deadline_boot", "status = 'running'")})
+    for (auto sql : halves) tx.exec(sql);
+#undef OF_ALL_DUE
 }
 
 int64_t purge_work(Tx& tx, Time before, int64_t limit) {

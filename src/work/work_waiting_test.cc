@@ -107,7 +107,7 @@ struct Caller {
 class HangingUpTest : public WorkFixture {
  public:
   static Caller ask(WorkQueue& queue, Who caller, std::string& got, WorkQueue::Claim wanted = {}) {
-    auto done = co_await queue.claim(caller, wanted);
+    auto done = co_await claim_readably(queue, caller, wanted);
     got = done ? std::string(text_or(done->reply, "task_id", "nothing")) : done.error().message;
   }
 };
@@ -136,7 +136,7 @@ TEST_F(HangingUpTest, SeveralThatNobodyHearsOfAreAllTakenBack) {
   thread->on_loop([&] { ask(*queue, who("ann", "r1"), unheard, {.max_items = 2}).frame.destroy(); });
   EXPECT_TRUE(eventually([&] { return events().back() == "work.requeued b"; }));
   EXPECT_EQ(status("a") + status("b"), "pendingpending");
-  auto again = thread->await([&] { return queue->claim(who("ann", "r1"), {.max_items = 2}); });
+  auto again = thread->await([&] { return claim_readably(*queue, who("ann", "r1"), {.max_items = 2}); });
   EXPECT_EQ(again->reply.at("items").as_array().size(), 2u) << "not the reply of what was taken back";
 }
 

@@ -217,6 +217,7 @@ class World {
     auto began = clock_.boot();
     if (request.verb == Verb::release) agent.holds.erase(request.text);  // from now on it may be another's
     auto done = co_await call(who(agent, request.id), request);
+    if (done && done->reply.empty()) done->reply = std::move(parse_json(done->kept)->as_object());
     if (std::getenv("CRU_SIM_TRACE"))
       fmt::print("{} {} {} {} -> {}\n", clock_.boot().count(), agent.name, static_cast<int>(request.verb),
                  request.text, done ? to_text(done->reply) : done.error().message);

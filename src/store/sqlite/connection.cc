@@ -127,7 +127,7 @@ Result<std::unique_ptr<Connection>> Connection::open(const OpenOptions& options)
       // The writer keeps more in memory: a page that it spills is written twice.
       connection->script(
           "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON; PRAGMA "
-          "cache_size=-8192");
+          "cache_size=-8192; PRAGMA secure_delete=OFF");
     connection->query("SELECT count(*) FROM sqlite_schema");
     // A reader never checkpoints, and as the last one on files that were removed it would delete the WAL of
     // those that were made in their place.
@@ -319,22 +319,26 @@ Row Connection::row_of(const Prepared& prepared) {
   auto* statement = prepared.statement;
   int columns = sqlite3_column_count(statement);
   Row row(static_cast<size_t>(columns), prepared.sql);
-  for (int column = 0; column < columns; ++column) switch (sqlite3_column_type(statement, column)) {
+  for (int column = 0; column < columns; ++column) {
+    // Its place is looked up once and not with each question. It is not safe beside other threads, of which
+    // a connection has none.
+    auto* value = sqlite3_column_value(statement, column);
+    switch (sqlite3_value_type(value)) {
       case SQLITE_INTEGER:
-        row.add(int64_t(sqlite3_column_int64(statement, column)));
+        row.add(int64_t(sqlite3_value_int64(value)));
         break;
       case SQLITE_FLOAT:
-        row.add(sqlite3_column_double(statement, column));
+        row.add(sqlite3_value_double(value));
         break;
       case SQLITE_NULL:
         row.add();
         break;
       default: {
-        const auto* text = reinterpret_cast<const char*>(sqlite3_column_text(statement, column));
-        row.add(
-            std::string_view(text ? text : "", static_cast<size_t>(sqlite3_column_bytes(statement, column))));
+        const auto* text = reinterpret_cast<const char*>(sqlite3_value_text(value));
+        row.add(std::string_view(text ? text : "", static_cast<size_t>(sqlite3_value_bytes(value))));
       }
     }
+  }
   return row;
 }
 
