@@ -11,7 +11,9 @@
 ///   update_row<lock_columns, "path", "kind", "boot">(tx, *lock);  // the last two, of the one with its path
 ///
 /// A list is a constant of a namespace, and what does not fit together is not compiled.
+#include <array>
 #include <memory>
+#include <span>
 #include <tuple>
 #include <utility>
 
@@ -268,6 +270,41 @@ template <const auto& list, Literal key>
 int64_t upsert_row(Tx& tx, const RowOf<list>& value) {
   static_assert(list.place_of(key.view()) < list.width);
   return insert_as<list, "INSERT", key>(tx, value);
+}
+
+template <const auto& list, Literal verb, size_t rows>
+struct InsertManyText {
+  static constexpr TextMaker make() {
+    TextMaker text;
+    text << verb.view() << " INTO " << list.table << "(";
+    list_columns(text, list.names());
+    for (size_t row = 0; row < rows; ++row)
+      for (size_t i = 0; i < list.width; ++i)
+        text << (i > 0 ? ", ?" : row > 0 ? "), (?" : ") VALUES(?");
+    return text << ")";
+  }
+};
+template <const auto& list, Literal verb, size_t rows>
+void insert_some(Tx& tx, std::span<const RowOf<list>> values) {
+  std::array<Bound, rows * list.width> bound;
+  auto next = bound.begin();
+  for (const auto& value : values) {
+    auto bind = [&](const auto& one) {
+      static_assert(!std::is_same_v<decltype(one.store(value)), std::string>,
+                    "what is made of it to be bound would be gone before the statement runs");
+      *next++ = to_bound(one.store(value));
+    };
+    std::apply([&](const auto&... one) { (bind(one), ...); }, singles_of<list>);
+  }
+  tx.exec_all(StaticText<InsertManyText<list, verb, rows>>::view, bound);
+}
+/// Inserts all of them, 16 a statement: to begin and end one costs as much as a row.
+template <const auto& list, Literal verb = "INSERT">
+void insert_rows(Tx& tx, std::span<const RowOf<list>> values) {
+  constexpr size_t most = 16;
+  for (; values.size() >= most; values = values.subspan(most))
+    insert_some<list, verb, most>(tx, values.first(most));
+  for (const auto& value : values) insert_some<list, verb, 1>(tx, {&value, 1});
 }
 
 template <const auto& list, Literal... changed>

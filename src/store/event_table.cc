@@ -1,7 +1,6 @@
 #include "store/event_table.h"
 
 #include <algorithm>
-#include <array>
 
 #include "store/columns.h"
 
@@ -25,6 +24,14 @@ constexpr int64_t impossible_seq = int64_t(1) << 53;
 constexpr auto event_columns =
     columns<Event>("events", column("seq", &Event::seq), column("type", &Event::type),
                    column("entity", &Event::entity), column("at", &Event::at), column("data", &Event::data));
+
+/// That some event of a block is about an entity.
+struct EntityInBlock {
+  std::string key;
+  int64_t block = 0;
+};
+constexpr auto entity_columns = columns<EntityInBlock>(
+    "event_entities", column("entity", &EntityInBlock::key), column("block", &EntityInBlock::block));
 
 /// What a statement finds that gives one number or null. A damaged one is 0, and not none.
 std::optional<int64_t> find_number(Reader& reader, std::string_view sql, const auto&... args) {
@@ -63,28 +70,6 @@ int64_t next_place(Reader& reader, const std::string& entity, int64_t from, int6
   return std::max(from, std::clamp<int64_t>(*next, 0, impossible_seq / entity_block) * entity_block);
 }
 
-std::string insert_entities(size_t rows) {
-  std::string sql = "INSERT OR IGNORE INTO event_entities(entity, block) VALUES(?, ?)";
-  for (size_t row = 1; row < rows; ++row) sql += ", (?, ?)";
-  return sql;
-}
-
-/// Many rows a statement: to begin and end one costs as much as a row.
-void add_entities(Tx& tx, std::span<const std::string> keys, int64_t block) {
-  constexpr size_t most = 64;
-  static const std::string insert_most = insert_entities(most), insert_one = insert_entities(1);
-  std::array<Bound, 2 * most> args;
-  while (!keys.empty()) {
-    size_t rows = keys.size() < most ? 1 : most;
-    for (size_t i = 0; i < rows; ++i) {
-      args[2 * i] = to_bound(keys[i]);
-      args[2 * i + 1] = to_bound(block);
-    }
-    tx.exec_all(rows == 1 ? insert_one : insert_most, std::span(args).first(2 * rows));
-    keys = keys.subspan(rows);
-  }
-}
-
 }  // namespace
 
 std::span<const Migration> event_migrations() { return event_schema; }
@@ -116,10 +101,10 @@ std::vector<Event> EventWriter::write(Tx& tx, std::vector<NewEvent> fresh) {
   for (auto& event : fresh) {
     events.push_back({++last_, std::move(event.type), std::move(event.entity), tx.now(),
                       event.text.empty() ? to_text(event.data) : std::move(event.text)});
-    const auto& added = events.back();
-    insert_row<event_columns>(tx, added);
-    mark(tx, added);
+    mark(tx, events.back());
   }
+  // Whatever fails here, the whole commit does: SQLite need not be able to undo a single statement.
+  insert_rows<event_columns, "INSERT OR FAIL">(tx, events);
   return events;
 }
 
@@ -132,11 +117,11 @@ void EventWriter::mark(Tx& tx, const Event& event) {
   if (!event.entity.empty()) entities_.insert(event.entity);
   if ((event.seq + 1) % entity_block != 0) return;
   // In order, at the end of the block: so a page of the index is written once for many entities.
-  std::vector<std::string> in_order;
+  std::vector<EntityInBlock> in_order;
   in_order.reserve(entities_.size());
-  for (const auto& entity : entities_) in_order.push_back(index_key(entity));
-  std::ranges::sort(in_order);
-  add_entities(tx, in_order, event.seq / entity_block);
+  for (const auto& entity : entities_) in_order.push_back({index_key(entity), event.seq / entity_block});
+  std::ranges::sort(in_order, {}, &EntityInBlock::key);
+  insert_rows<entity_columns, "INSERT OR IGNORE">(tx, in_order);
   entities_.clear();
 }
 
