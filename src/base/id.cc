@@ -31,11 +31,13 @@ std::string hex(std::string_view bytes) {
   return out;
 }
 
-std::string fnv1a_hex(std::string_view bytes) {
+uint64_t fnv1a(std::string_view bytes) {
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : bytes) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  return fmt::format("{:016x}", hash);
+  return hash;
 }
+
+std::string fnv1a_hex(std::string_view bytes) { return fmt::format("{:016x}", fnv1a(bytes)); }
 
 namespace {
 

@@ -27,6 +27,7 @@ std::string hex(std::string_view bytes);
 
 /// FNV-1a, 64 bits, as 16 hexadecimal digits: stable across programs and versions. Tells texts apart that
 /// nobody forges; it is no signature.
+uint64_t fnv1a(std::string_view bytes);
 std::string fnv1a_hex(std::string_view bytes);
 
 std::string to_base64(std::string_view bytes);

@@ -279,8 +279,7 @@ struct InsertManyText {
     text << verb.view() << " INTO " << list.table << "(";
     list_columns(text, list.names());
     for (size_t row = 0; row < rows; ++row)
-      for (size_t i = 0; i < list.width; ++i)
-        text << (i > 0 ? ", ?" : row > 0 ? "), (?" : ") VALUES(?");
+      for (size_t i = 0; i < list.width; ++i) text << (i > 0 ? ", ?" : row > 0 ? "), (?" : ") VALUES(?");
     return text << ")";
   }
 };

@@ -24,6 +24,15 @@ class OnceTest : public StoreFixture {
     auto reply = *read([id](Reader& reader) { return find_reply(reader, request(id)); });
     return reply ? std::optional(int_or(reply->reply, "number")) : std::nullopt;
   }
+  /// As many requests, in transactions of 1,000.
+  void ask_many(const std::string& prefix, int count) {
+    for (int from = 0; from < count; from += 1000)
+      ASSERT_TRUE(write([prefix, from](Tx& tx) -> Result<int> {
+        for (int i = from; i < from + 1000; ++i)
+          keep_reply(tx, request(prefix + std::to_string(i)), {.reply = {{"number", i}}});
+        return 0;
+      }));
+  }
   void pass(Duration time) { clock.advance(time); }
   int64_t count(const std::string& table) {
     return *read([table](Reader& reader) -> Result<int64_t> {
@@ -72,6 +81,53 @@ TEST_F(OnceTest, AReplyOfAClockThatWasAheadGoesADayAfterItIsSetBack) {
   pass(25h);
   ask("later");
   EXPECT_EQ(count("replies"), 1);
+}
+
+TEST_F(OnceTest, EveryReplyIsFoundInWhicheverRunItsHashIs) {
+  ask_many("a", 9000);
+  EXPECT_EQ(count("reply_runs"), 2) << "that in which they are gathered, and one that is in order";
+  ASSERT_TRUE(
+      write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE reply_runs SET size = 131072"); }));
+  ask_many("b", 9000);
+  EXPECT_EQ(count("reply_runs"), 3);
+  EXPECT_EQ(count("reply_hashes"), 18'000);
+  EXPECT_EQ(count("reply_hashes WHERE run = 0"), 18'000 % 4096);
+  for (bool is_reopened : {false, true}) {
+    if (is_reopened) reopen();
+    for (int i = 0; i < 9000; i += 97) {
+      EXPECT_EQ(found("a" + std::to_string(i)), i);
+      EXPECT_EQ(found("b" + std::to_string(i)), i);
+      EXPECT_EQ(found("c" + std::to_string(i)), std::nullopt);
+    }
+  }
+}
+
+TEST_F(OnceTest, ARunGoesWhenTheLastOfItsRepliesHasGone) {
+  ask_many("old", 5000);
+  pass(12h);
+  ASSERT_TRUE(
+      write([](Tx& tx) -> Result<int64_t> { return tx.exec("UPDATE reply_runs SET size = 131072"); }));
+  ask_many("new", 4000);
+  EXPECT_EQ(count("reply_runs"), 3);
+  pass(12h + 1ms);
+  for (int i = 0; i < 70; ++i) ask("later " + std::to_string(i));
+  EXPECT_EQ(count("reply_runs"), 2);
+  EXPECT_EQ(count("reply_hashes WHERE run = 1"), 0);
+  EXPECT_EQ(count("replies"), 4070);
+  EXPECT_EQ(found("old4999"), std::nullopt);
+  for (int i = 0; i < 4000; i += 97) EXPECT_EQ(found("new" + std::to_string(i)), i);
+}
+
+TEST_F(OnceTest, ANumberThatIsGivenAgainIsNotMistakenForAnEarlierReply) {
+  ask("1");
+  ASSERT_TRUE(write([](Tx& tx) { return drop_reply(tx, request("1").key); }));
+  ask("2");
+  EXPECT_EQ(count("replies WHERE seq = 1"), 1);
+  EXPECT_EQ(found("1"), std::nullopt);
+  EXPECT_EQ(found("2"), 2);
+  ASSERT_TRUE(write([](Tx& tx) { return drop_reply(tx, request("2").key); }));
+  EXPECT_EQ(ask("2"), 3) << "the same hash with the same number as before";
+  EXPECT_EQ(found("2"), 3);
 }
 
 TEST_F(OnceTest, ARequestThatIsRefusedLeavesNoReplyBehind) {

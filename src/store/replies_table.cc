@@ -18,6 +18,15 @@ INSERT INTO reply_rows(hash, key, at, input_hash, failed, text)
 DROP TABLE replies;
 ALTER TABLE reply_rows RENAME TO replies;
 CREATE INDEX replies_by_hash ON replies(hash);
+)"},
+                                        {"replies", 3, R"(
+CREATE TABLE reply_runs(number INTEGER PRIMARY KEY, last_seq INTEGER NOT NULL, size INTEGER NOT NULL);
+CREATE TABLE reply_hashes(
+  run INTEGER NOT NULL, hash INTEGER NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY(run, hash, seq)) WITHOUT ROWID;
+INSERT INTO reply_runs(number, last_seq, size) VALUES(0, 0, 0);
+INSERT INTO reply_runs(number, last_seq, size) SELECT 1, max(seq), count(*) FROM replies HAVING count(*) > 0;
+INSERT INTO reply_hashes(run, hash, seq) SELECT 1, hash, seq FROM replies ORDER BY hash, seq;
+DROP INDEX replies_by_hash;
 )"}};
 
 }  // namespace
@@ -25,32 +34,32 @@ CREATE INDEX replies_by_hash ON replies(hash);
 std::span<const Migration> reply_migrations() { return replies_schema; }
 
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash) {
-  auto row = tx.row("SELECT text, failed, input_hash, at FROM replies WHERE " REPLY_OF_KEY, key);
+  auto row = find_reply_row(
+      tx, key, "SELECT text, failed, input_hash, at, seq FROM replies WHERE seq = ? AND key = ?");
   if (row && row->time(3) >= tx.now() - std::chrono::hours(24))
     return StoredReply{false, !row->is_null(0), row->boolean(1), row->text(0), row->text(2)};
-  if (row) tx.exec("DELETE FROM replies WHERE " REPLY_OF_KEY, key);
+  if (row) tx.exec("DELETE FROM replies WHERE seq = ?", row->integer(4));
   add_reply_row(tx, key, input_hash, {});
   return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
-bool is_claimed(Reader& reader, const std::string& key) {
-  return reader.row("SELECT 1 FROM replies WHERE " REPLY_OF_KEY, key).has_value();
-}
+bool is_claimed(Reader& reader, const std::string& key) { return find_reply_row(reader, key).has_value(); }
 
 Result<> drop_claim(Tx& tx, const std::string& key) {
-  tx.exec("DELETE FROM replies WHERE " REPLY_OF_KEY " AND text IS NULL", key);
+  if (auto seq = find_reply_row(tx, key)) tx.exec("DELETE FROM replies WHERE seq = ? AND text IS NULL", *seq);
   return {};
 }
 
 Result<> drop_reply(Tx& tx, const std::string& key) {
-  tx.exec("DELETE FROM replies WHERE " REPLY_OF_KEY, key);
+  if (auto seq = find_reply_row(tx, key)) tx.exec("DELETE FROM replies WHERE seq = ?", *seq);
   return {};
 }
 
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {
   // What was kept with the change is what happened, whatever failed after it.
-  tx.exec("UPDATE replies SET text = ?2, failed = ?3 WHERE " REPLY_OF_KEY " AND (text IS NULL OR ?3 = 0)",
-          key, text, failed);
+  if (auto seq = find_reply_row(tx, key))
+    tx.exec("UPDATE replies SET text = ?2, failed = ?3 WHERE seq = ?1 AND (text IS NULL OR ?3 = 0)", *seq,
+            text, failed);
   return {};
 }
 

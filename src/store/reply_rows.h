@@ -2,6 +2,11 @@
 /// Rows of stored replies: in the order in which they were written, so that those of a commit are side by
 /// side on few pages, and found by the hash of their key. A hash may be that of several keys: the key
 /// decides.
+///
+/// An entry in an index over all hashes would be on a page of its own for nearly each reply, and so most of
+/// what a commit writes. Hashes are therefore gathered in run 0, which has few pages, and now and then moved
+/// in order to the newest run, which is full one day. Whoever looks for a hash looks in all runs; there are
+/// 1 + replies of a day / 131,072 of them.
 #include <optional>
 #include <string_view>
 
@@ -9,9 +14,12 @@
 
 namespace cru {
 
-/// The condition that finds the row of a key, which is the first argument.
-#define REPLY_OF_KEY "hash = fnv1a(?1) AND key = ?1"
+constexpr int64_t replies_in_run_0 = 4096, replies_in_a_run = 131'072;
 
+/// What a statement reads of the row of a key: "SELECT … FROM replies WHERE seq = ? AND key = ?".
+std::optional<Row> find_reply_row(Reader& reader, std::string_view key, std::string_view sql);
+/// Where it is.
+std::optional<int64_t> find_reply_row(Reader& reader, std::string_view key);
 /// A row under a key that has none. Drops some of what is older than 24 hours.
 void add_reply_row(Tx& tx, std::string_view key, std::string_view input_hash,
                    std::optional<std::string_view> text);

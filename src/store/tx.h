@@ -150,6 +150,8 @@ class Tx : public Reader {
   }
   /// The same with arguments of which only the program knows how many there are.
   int64_t exec_all(std::string_view sql, std::span<const Bound> args) { return execute(sql, args); }
+  /// The key that the last insertion was given, in a table with an integer key.
+  virtual int64_t last_inserted() const = 0;
   /// Writes an event with this transaction; it gets its number at commit.
   virtual void emit(NewEvent event) = 0;
   /// The wall time of this transaction: one reading for all its closures' rows.

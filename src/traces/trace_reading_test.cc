@@ -30,6 +30,7 @@ class Counted final : public Tx {
   int64_t last_event() override { return 0; }
   void emit(NewEvent) override {}
   Time now() const override { return at; }
+  int64_t last_inserted() const override { return connection_.last_inserted(); }
   int queries = 0;
   Time at = chat_began;
 

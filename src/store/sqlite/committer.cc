@@ -34,6 +34,7 @@ class Committer::WriteTx final : public Tx {
       : connection_(connection), memory_(memory), now_(now) {}
   void emit(NewEvent event) override { pending_.push_back(std::move(event)); }
   Time now() const override { return now_; }
+  int64_t last_inserted() const override { return connection_.last_inserted(); }
   int64_t last_event() override { return read_bounds(*this).last; }
   RowMemory* memory() override { return &memory_; }
 

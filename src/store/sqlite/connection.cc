@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <mutex>
 
+#include "base/id.h"
 #include "platform/files/cached_reading.h"
 #include "platform/process/heap.h"
 
@@ -23,13 +24,11 @@ Error to_error(int code, const char* message) {
 
 namespace {
 
-/// fnv1a(TEXT) in SQL: a number by which texts are found.
+/// fnv1a(TEXT) in SQL, which migrations use.
 void hash_text(sqlite3_context* context, int /*count*/, sqlite3_value** values) {
-  const auto* bytes = sqlite3_value_text(values[0]);
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_value_text(values[0]));
   auto size = static_cast<size_t>(sqlite3_value_bytes(values[0]));
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i) hash = (hash ^ bytes[i]) * 0x100000001b3;
-  sqlite3_result_int64(context, static_cast<sqlite3_int64>(hash));
+  sqlite3_result_int64(context, static_cast<sqlite3_int64>(fnv1a({bytes ? bytes : "", size})));
 }
 
 /// SQLite's own files take at most 128 KiB at a time, and write nothing of what is a multiple of that.

@@ -57,6 +57,7 @@ class Connection {
   bool is_out_of_steps() const { return steps_left_ < 0; }
   /// Rows that this connection has changed since it was opened.
   int64_t total_changes() const { return sqlite3_total_changes64(handle_); }
+  int64_t last_inserted() const { return sqlite3_last_insert_rowid(handle_); }
   /// Ends a transaction that a failure has left open, if there is one.
   void roll_back();
   /// Copies what it can from the WAL into the database, without waiting for readers.
