@@ -87,7 +87,9 @@ Result<int> await_end(Context& context, const std::string& id) {
     context.print_json(to_text(**run));
   else
     context.print(fmt::format("{} {}\n", id, text_or(**run, "status")));
-  if (bool_or(**run, "left_behind")) context.note(fmt::format("{}: {}", id, text_or(**run, "error_detail")));
+  // Processes that may be left, output that could not be written.
+  if (auto detail = text_or(**run, "error_detail"); !detail.empty())
+    context.note(fmt::format("{}: {}", id, detail));
   return 0;
 }
 
