@@ -89,6 +89,24 @@ TEST_F(Again, BackendsThatAreSetAnewAreThoseOfTheNextStart) {
   EXPECT_FALSE(start(request)) << "it is no longer defined";
 }
 
+/// The keeper could not be told of them.
+TEST_F(Again, AFolderOrAVariableThatIsNotUtf8IsRefused) {
+  auto request = a_command("build");
+  request.cwd = "/tmp/caf\xe9";
+  auto folder_refused = start(request);
+  ASSERT_FALSE(folder_refused);
+  EXPECT_EQ(folder_refused.error().code, Code::invalid_argument);
+  EXPECT_EQ(folder_refused.error().field, "cwd");
+  EXPECT_EQ(folder_refused.error().message, "the name of the folder is not valid UTF-8: /tmp/caf\\xe9");
+  request.cwd = "/tmp/café";
+  request.env["WORD"] = "\xff";
+  auto variable_refused = start(request);
+  ASSERT_FALSE(variable_refused);
+  EXPECT_EQ(variable_refused.error().field, "env");
+  request.env.clear();
+  EXPECT_TRUE(start(request));
+}
+
 TEST_F(Again, ARunThatHasEndedIsRemovedWithItsQuestionsAndItsOutput) {
   ASSERT_TRUE(start(a_command("build")));
   auto asked = thread->await([&] { return runs->ask("k", "build", "Ship it?", {}); });

@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "budgets/ledger.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
@@ -68,6 +69,22 @@ Result<> enter_budgets(Tx& tx, const Run& run, const std::string& parent, const 
     above.push_back({.runs = {is_mind ? std::string() : starter->task_id}, .member = starter->member});
   }
   return budgets::draw_from(tx, run.member, std::move(own), above);
+}
+
+/// The keeper is told of these as text. What comes with a request is checked already; names of folders, and
+/// the daemon's own environment, are whatever they are.
+Result<> check_texts(const StartRequest& request, const std::string& root) {
+  for (const auto& folder : {request.cwd, root})
+    if (!is_utf8(folder))
+      return fail(Code::invalid_argument,
+                  fmt::format("the name of the folder is not valid UTF-8: {}", safe_for_terminal(folder)),
+                  "cwd", "rename it");
+  for (const auto& [name, value] : request.env)
+    if (!is_utf8(name) || !is_utf8(value))
+      return fail(Code::invalid_argument,
+                  fmt::format("the environment variable {} is not valid UTF-8", safe_for_terminal(name)),
+                  "env", "start the daemon without it: cru daemon restart");
+  return {};
 }
 
 }  // namespace
@@ -267,6 +284,7 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
+  if (auto texts = check_texts(request, options_.root); !texts) co_return fail(std::move(texts.error()));
   if (options_.check_program) {
     auto path = request.env.contains("PATH") ? request.env["PATH"] : "/usr/local/bin:/usr/bin:/bin";
     auto found = co_await worktrees_.check_program(launch->argv.front(), path, request.cwd);

@@ -147,6 +147,18 @@ Result<> check_value(const Command& command, const Flag& flag, const std::string
   return {};
 }
 
+/// What is not text cannot be told to the daemon as it is. `name` is that of the option or argument.
+Result<> check_texts(const Command& command, const std::string& name, const std::vector<std::string>& values,
+                     std::string_view dashes = {}) {
+  for (const auto& value : values)
+    if (!is_utf8(value))
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: {}{} is not valid UTF-8: \"{}\"", command.path, dashes, name,
+                              safe_for_terminal(value)),
+                  name);
+  return {};
+}
+
 /// Gives the plain words to the arguments, in order. `after` stood behind `--`: words like the others, unless
 /// an argument takes just these.
 Result<> place_words(const Command& command, std::vector<std::string> words,
@@ -204,10 +216,15 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
         if (auto checked = check_value(command, *flag, value); !checked) return fail(checked.error());
       args.add(flag->name, value);
     }
+    if (auto checked = check_texts(command, flag->name, args.all(flag->name), "--"); !checked)
+      return fail(checked.error());
     if (flag->kind != Kind::switched && !flag->repeats && option->count() > 1)
       return usage(fmt::format("{}: --{} is given twice", command.path, flag->name), {});
   }
   if (auto placed = place_words(command, std::move(plain), after, args); !placed) return fail(placed.error());
+  for (const auto& argument : command.arguments)
+    if (auto checked = check_texts(command, argument.name, args.all(argument.name)); !checked)
+      return fail(checked.error());
   return args;
 }
 

@@ -239,6 +239,17 @@ TEST_F(Cli, SuggestsTheNearestVerbAndOption) {
   EXPECT_EQ(cru({"run", "ls", "-l"}).code, 2);
 }
 
+TEST_F(Cli, RefusesAWordThatIsNotUtf8AndNamesIt) {
+  auto argument = cru({"run", "--id", "a", "--", "echo", "caf\xe9"});
+  EXPECT_EQ(argument.code, 2);
+  EXPECT_EQ(argument.err, "cru: run: command is not valid UTF-8: \"caf\\xe9\"\n");
+  auto option = cru({"run", "--id", "caf\xe9", "--json", "--", "true"});
+  EXPECT_EQ(option.code, 2);
+  auto error = parse_json(option.out);
+  ASSERT_TRUE(error) << option.out;
+  EXPECT_EQ(text_or(error->as_object(), "field"), "id");
+}
+
 TEST_F(Cli, TakesSeveralIds) {
   FakeDaemon daemon(project, two_runs);
   auto both = cru({"show", "alpha-1", "be"});
