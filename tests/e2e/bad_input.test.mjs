@@ -2,7 +2,7 @@
 // traversal, NUL, unknown field. Each is an error that names the field, and nothing has changed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Agent, changeDatabase, cru_bin, exchange, Project, stateOf } from "./harness.mjs";
+import { Agent, changeDatabase, codeOf, cru_bin, exchange, Project, stateOf } from "./harness.mjs";
 import { attempt, stdioClient, use } from "./harness/mcp.mjs";
 
 /// What each tool would take; `claimed` and `pending` are pieces of work that are there.
@@ -176,4 +176,17 @@ test("a record that is not UTF-8 is shown with what stands for its bytes", async
   const checked = await inShell(project, `for path in work agents state; do
     curl -sS --unix-socket .coven/covend.sock http://localhost/$path | iconv -f UTF-8 -t UTF-8 > /dev/null || exit 1; done`);
   assert.equal(checked.code, 0, checked.stderr);
+});
+
+test("whoever has long arguments is recognised like anybody else", async (t) => {
+  const project = await Project.started({}, t);
+  const long = "x".repeat(100_000), script = `printf "%s" "$1" | wc -c # ${long}`;
+  const run = await project.cru("run", "--id", "one", "--", "sh", "-c", script, "sh", long);
+  assert.deepEqual([run.code, run.stdout.trim()], [0, "100000"], run.stderr.slice(0, 500));
+  const work = await project.cru("work", "submit", "fix", "y".repeat(60_000), "--json");
+  assert.equal(work.code, 0, work.stderr.slice(0, 500));
+  const { status, text } = await project.post("/tasks/two/start", { argv: ["true", long, long, long] });
+  assert.equal(status, 201, text.slice(0, 500));
+  const too_long = await project.post("/work", { task_type: "fix", description: "z".repeat(2_000_000) });
+  assert.notEqual(codeOf(too_long.json), "not_a_person", too_long.text.slice(0, 500));
 });
