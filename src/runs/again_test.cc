@@ -89,6 +89,21 @@ TEST_F(Again, BackendsThatAreSetAnewAreThoseOfTheNextStart) {
   EXPECT_FALSE(start(request)) << "it is no longer defined";
 }
 
+/// Every verb would take it for an option.
+TEST_F(Again, ANewIdThatBeginsWithADashIsRefused) {
+  auto refused = start(a_command("-x"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+  EXPECT_EQ(refused.error().field, "id");
+  EXPECT_EQ(refused.error().message, "an id may not begin with \"-\": \"-x\"");
+  EXPECT_TRUE(start(a_command("x-")));
+  auto made_up = a_command("");
+  made_up.argv = {"/opt/--odd"};
+  auto started = start(made_up);
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_TRUE(started->task_id.starts_with("odd-")) << started->task_id;
+}
+
 /// The keeper could not be told of them.
 TEST_F(Again, AFolderOrAVariableThatIsNotUtf8IsRefused) {
   auto request = a_command("build");

@@ -1,6 +1,7 @@
 // Starting a run: everything that can be refused is refused before anything is recorded.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/id.h"
@@ -22,6 +23,7 @@ namespace fs = std::filesystem;
 std::string id_for(const std::string& command, uint64_t chance) {
   std::string word;
   for (char c : fs::path(command).filename().string().substr(0, 32)) word += is_task_id({&c, 1}) ? c : '-';
+  word.erase(0, std::min(word.find_first_not_of('-'), word.size()));
   return fmt::format("{}-{:04x}", word.empty() ? "run" : word, chance & 0xffff);
 }
 
@@ -282,6 +284,10 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   if (!options_.confines) request.jail.reset();
   if (request.is_by_confined) remove_places(request.env);
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
+  // What has such an id already may begin again.
+  if (request.id.starts_with('-') && !request.recorded)
+    co_return fail(Code::invalid_argument, fmt::format("an id may not begin with \"-\": \"{}\"", request.id),
+                   "id", "the command line takes such a word for an option");
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
   if (auto texts = check_texts(request, options_.root); !texts) co_return fail(std::move(texts.error()));

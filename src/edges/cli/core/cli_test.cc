@@ -209,6 +209,18 @@ TEST_F(Cli, ReportsAWaitThatTimedOut) {
     return {200, R"({"task_id":"r","status":"running"})"};
   });
   EXPECT_EQ(cru({"wait", "r", "--timeout", "0"}).code, 7);
+  EXPECT_EQ(cru({"wait", "r", "--timeout", "0s"}).code, 7);
+  auto brief = cru({"wait", "r", "--timeout", "20ms"});
+  EXPECT_EQ(brief.code, 7);
+  EXPECT_NE(brief.err.find("still running after 1 s"), std::string::npos) << brief.err;
+  for (std::string wrong : {"soon", "-1", "1.5", "10x", "99999999999999999999", ""}) {
+    auto refused = cru({"wait", "r", "--timeout=" + wrong});
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_EQ(refused.out, "");
+  }
+  EXPECT_EQ(
+      cru({"wait", "r", "--timeout", "10x"}).err,
+      "cru: wait: --timeout takes a duration such as 30s or 10m, or a number of seconds, not \"10x\"\n");
 }
 
 TEST_F(Cli, WarnsOfAnotherVersionWhileRunsLive) {
