@@ -9,6 +9,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "base/text.h"
+
 namespace cru {
 namespace {
 
@@ -47,7 +49,8 @@ std::unexpected<Error> refuse(size_t byte, std::string_view why) {
   return fail(Code::invalid_argument, fmt::format("not valid JSON at byte {}: {}", byte, why));
 }
 
-/// What follows the backslash of each byte between quotation marks; 0: it needs none.
+/// What follows the backslash of each byte between quotation marks; 0: it needs none. 'u' is for all that is
+/// looked at more closely: control characters, and what is not ASCII.
 constexpr auto escapes = [] {
   std::array<char, 256> letters{};
   for (size_t c = 0; c < 0x20; ++c) letters[c] = 'u';
@@ -58,6 +61,7 @@ constexpr auto escapes = [] {
   letters['\t'] = 't';
   letters['"'] = '"';
   letters['\\'] = '\\';
+  for (size_t c = 0x80; c < 0x100; ++c) letters[c] = 'u';
   return letters;
 }();
 
@@ -69,7 +73,7 @@ uint64_t mark_escapes(uint64_t bytes) {
          top;
 }
 
-/// Appends `text` up to the first character that is told by its number; gives how much that is.
+/// Appends `text` up to the first byte that is to be looked at more closely; gives how much that is.
 size_t append_escaped(std::string& out, std::string_view text) {
   size_t taken = 0;
   auto begin = out.size();
@@ -100,6 +104,30 @@ size_t append_escaped(std::string& out, std::string_view text) {
   return taken;
 }
 
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+
+/// Appends a control character by its number, or characters that are not ASCII: what stands for them where
+/// bytes are none. Gives how much that is. Apart, so that plain text is not slower for it.
+[[gnu::noinline]] size_t append_special(std::string& out, std::string_view text) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  if (auto code = static_cast<unsigned char>(text.front()); is_ascii(text.front())) {
+    ((out += "\\u00") += digits[code >> 4]) += digits[code & 15];
+    return 1;
+  }
+  size_t taken = 0;
+  while (taken < text.size() && !is_ascii(text[taken])) {
+    auto size = utf8_size(text.data() + taken, text.data() + text.size());
+    out += size > 0 ? text.substr(taken, static_cast<size_t>(size)) : replacement_character;
+    taken += static_cast<size_t>(std::max(size, 1));
+  }
+  return taken;
+}
+
+/// The library writes the bytes of a string as they are.
+std::string as_utf8(std::string json_text) {
+  return is_utf8(json_text) ? std::move(json_text) : valid_utf8(json_text);
+}
+
 }  // namespace
 
 Result<json::value> parse_json(std::string_view text) {
@@ -114,7 +142,10 @@ Result<json::value> parse_json(std::string_view text) {
     if (rest != std::string_view::npos) return refuse(rest, "there is more after the value");
   }
   if (!error) parser.finish(error);
-  if (error) return refuse(used, error.message());
+  if (error) {
+    auto valid = utf8_prefix(text);
+    return valid <= used && valid < text.size() ? refuse(valid, "not UTF-8") : refuse(used, error.message());
+  }
   auto value = parser.release();
   if (!is_finite(value)) return refuse(find_infinite(text), "the number is too large");
   return value;
@@ -148,12 +179,11 @@ const json::array* array_at(const json::object& object, std::string_view key) {
   return value ? value->if_array() : nullptr;
 }
 
-std::string to_text(const json::value& value) { return json::serialize(value); }
-std::string to_text(const json::object& object) { return json::serialize(object); }
-std::string to_text(const json::array& array) { return json::serialize(array); }
+std::string to_text(const json::value& value) { return as_utf8(json::serialize(value)); }
+std::string to_text(const json::object& object) { return as_utf8(json::serialize(object)); }
+std::string to_text(const json::array& array) { return as_utf8(json::serialize(array)); }
 
 void append_json_string(std::string& out, std::string_view text) {
-  constexpr std::string_view digits = "0123456789abcdef";
   constexpr size_t piece = 64 << 10;  // for each there has to be room for twice as much
   out += '"';
   while (!text.empty()) {
@@ -161,9 +191,7 @@ void append_json_string(std::string& out, std::string_view text) {
     auto taken = append_escaped(out, text.substr(0, wanted));
     text.remove_prefix(taken);
     if (taken == wanted) continue;
-    auto code = static_cast<size_t>(text.front());
-    ((out += "\\u00") += digits[code >> 4]) += digits[code & 15];
-    text.remove_prefix(1);
+    text.remove_prefix(append_special(out, text));
   }
   out += '"';
 }

@@ -25,11 +25,11 @@ bool bool_or(const json::object& object, std::string_view key, bool fallback = f
 const json::object* object_at(const json::object& object, std::string_view key);
 const json::array* array_at(const json::object& object, std::string_view key);
 
-/// Compact text of a value.
+/// Compact text of a value. Always UTF-8: bytes of its strings that are not are replaced by U+FFFD.
 std::string to_text(const json::value& value);
 std::string to_text(const json::object& object);
 std::string to_text(const json::array& array);
-/// Appends a string as it stands in JSON, with its quotation marks.
+/// Appends a string as it stands in JSON, with its quotation marks. Replaces bytes in the same way.
 void append_json_string(std::string& out, std::string_view text);
 
 /// null for an absent optional, else its value: `{"exit_code": json_or_null(code)}`.

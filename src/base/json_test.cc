@@ -45,6 +45,12 @@ TEST(ParseJson, NamesTheByteThatIsWrong) {
   }
 }
 
+TEST(ParseJson, SaysThatATextIsNotUtf8) {
+  auto parsed = parse_json("{\"argv\":[\"é\",\"a\xff\"]}");
+  ASSERT_FALSE(parsed);
+  EXPECT_EQ(parsed.error().message, "not valid JSON at byte 16: not UTF-8");
+}
+
 TEST(ParseJson, GoesThirtyTwoLevelsDeep) {
   auto nested = [](size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
   EXPECT_TRUE(parse_json(nested(32)));

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text.h"
+
 namespace cru {
 namespace {
 
@@ -28,25 +30,56 @@ TEST(ObjectText, IsTheTextThatTheObjectHas) {
   EXPECT_EQ(none.take(), R"({"texts":[]})");
 }
 
-/// As the library writes them, whatever they are made of.
-TEST(JsonString, IsEscapedAsTheLibraryDoesIt) {
+/// As the library writes them, where that is UTF-8; it writes other bytes as they are.
+TEST(JsonString, IsEscapedAsTheLibraryDoesItAndAlwaysUtf8) {
   std::string all;
   for (int c = 0; c < 256; ++c) {
     all += static_cast<char>(c);
     std::string one = "before";
     append_json_string(one, std::string(1, static_cast<char>(c)));
-    EXPECT_EQ(one, "before" + json::serialize(json::string(1, static_cast<char>(c)))) << c;
+    EXPECT_EQ(one, "before" + valid_utf8(json::serialize(json::string(1, static_cast<char>(c))))) << c;
   }
+  all += "é ü 漢 🙂";
   for (size_t length = 0; length <= all.size(); ++length) {
     std::string text;
     append_json_string(text, std::string_view(all).substr(0, length));
-    EXPECT_EQ(text, json::serialize(json::string_view(all).substr(0, length))) << length;
+    EXPECT_EQ(text, valid_utf8(json::serialize(json::string_view(all).substr(0, length)))) << length;
   }
   std::string large;
   while (large.size() < 200'000) large += all + "plain words, and \"quoted\" ones ";
   std::string text;
   append_json_string(text, large);
-  EXPECT_EQ(text, json::serialize(json::string_view(large)));
+  EXPECT_EQ(text, valid_utf8(json::serialize(json::string_view(large))));
+}
+
+/// It is written in pieces, and no character may be cut where two of them meet.
+TEST(JsonString, ACharacterIsWholeWhereverItStands) {
+  constexpr size_t piece = 64 << 10;
+  for (std::string_view character : {"é", "漢", "🙂"})
+    for (size_t before = piece - 5; before <= piece; ++before) {
+      auto all = std::string(before, 'x') + std::string(character) + "after";
+      std::string text;
+      append_json_string(text, all);
+      EXPECT_EQ(text, '"' + all + '"') << before;
+    }
+  std::string none, large(100'000, '\xff');
+  append_json_string(none, large);
+  EXPECT_EQ(none, '"' + valid_utf8(large) + '"');
+}
+
+TEST(ToText, IsUtf8WhateverTheValueHolds) {
+  std::string bad =
+                  "a\xff"
+                  "b\xc3",
+              shown =
+                  "a\xEF\xBF\xBD"
+                  "b\xEF\xBF\xBD";
+  json::object object{{bad, {bad, "é"}}};
+  auto expected = "{\"" + shown + "\":[\"" + shown + "\",\"é\"]}";
+  EXPECT_EQ(to_text(object), expected);
+  EXPECT_EQ(to_text(json::value(object)), expected);
+  EXPECT_EQ(to_text(json::array{bad}), "[\"" + shown + "\"]");
+  EXPECT_TRUE(parse_json(to_text(object)));
 }
 
 }  // namespace

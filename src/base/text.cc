@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <vector>
 
 namespace cru {
@@ -170,13 +171,19 @@ std::string closest(std::string_view word, std::span<const std::string> candidat
   return best;
 }
 
-bool is_utf8(std::string_view text) {
-  while (!text.empty()) {
-    auto point = first_code_point(text);
-    if (!point.valid) return false;
-    text.remove_prefix(point.length);
+size_t utf8_prefix(std::string_view text) {
+  const char *at = text.data(), *end = at + text.size();
+  while (true) {
+    // Nearly all text is ASCII.
+    for (std::array<uint64_t, 4> bytes; end - at >= 32; at += 32) {
+      std::memcpy(&bytes, at, sizeof bytes);
+      if (((bytes[0] | bytes[1] | bytes[2] | bytes[3]) & 0x8080808080808080) != 0) break;
+    }
+    while (at < end && static_cast<unsigned char>(*at) < 0x80) ++at;
+    auto size = at == end ? 0 : utf8_size(at, end);
+    if (size <= 0) return static_cast<size_t>(at - text.data());
+    at += size;
   }
-  return true;
 }
 
 std::string valid_utf8(std::string_view text) {
@@ -184,7 +191,7 @@ std::string valid_utf8(std::string_view text) {
   out.reserve(text.size());
   while (!text.empty()) {
     auto point = first_code_point(text);
-    out += point.valid ? text.substr(0, point.length) : "\xEF\xBF\xBD";
+    out += point.valid ? text.substr(0, point.length) : replacement_character;
     text.remove_prefix(point.length);
   }
   return out;

@@ -20,7 +20,11 @@ struct CodePoint {
 /// anything beyond U+10FFFF are invalid.
 CodePoint first_code_point(std::string_view text);
 
-bool is_utf8(std::string_view text);
+/// What stands for a byte that is not UTF-8: U+FFFD.
+inline constexpr std::string_view replacement_character = "\xEF\xBF\xBD";
+/// How many bytes at the front of `text` are UTF-8.
+size_t utf8_prefix(std::string_view text);
+inline bool is_utf8(std::string_view text) { return utf8_prefix(text) == text.size(); }
 /// `text` with every byte that is not UTF-8 replaced by U+FFFD.
 std::string valid_utf8(std::string_view text);
 /// The largest place at or before `at` where a character begins: cutting there splits none.

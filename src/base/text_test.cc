@@ -24,6 +24,18 @@ TEST(SafeForTerminal, ShowsBidirectionalAndZeroWidthCharacters) {
   EXPECT_EQ(safe_for_terminal("a\u202Eb\u200Bc\uFEFF"), "a<U+202E>b<U+200B>c<U+FEFF>");
 }
 
+TEST(Utf8, EndsWhereTheFirstByteIsNotOfIt) {
+  std::string plain = "plain words, eight by eight, and é ü 漢 🙂";
+  for (size_t length = 0; length <= plain.size(); ++length) {
+    auto whole = std::string(cut_at_character(plain, length));
+    EXPECT_TRUE(is_utf8(whole)) << length;
+    for (std::string_view bad : {"\xff", "\xc3", "\xc3(", "\xe2\x82", "\xed\xa0\x80", "\xf0\x9f\x99"}) {
+      EXPECT_EQ(utf8_prefix(whole + std::string(bad)), whole.size()) << length;
+      EXPECT_EQ(utf8_prefix(whole + std::string(bad) + " and more"), whole.size()) << length;
+    }
+  }
+}
+
 TEST(SafeForTerminal, ShowsBytesThatAreNotUtf8) {
   EXPECT_EQ(safe_for_terminal("\xff\xc0\x80\xed\xa0\x80"), "\\xff\\xc0\\x80\\xed\\xa0\\x80");
   EXPECT_EQ(safe_for_terminal("cut \xe2\x82"), "cut \\xe2\\x82");

@@ -64,6 +64,13 @@ void Keeper::begin_end(Run& run, int signal, Duration grace) {
   arm(run);
 }
 
+/// The same where somebody wants it: its output then delays the end no more, even if it cannot be written.
+void Keeper::tell_to_end(Run& run, int signal, Duration grace) {
+  run.told_to_end = true;
+  begin_end(run, signal, grace);
+  settle(run);  // it may have ended before, and wait for its output only
+}
+
 void Keeper::take_reports(Run& run) {
   if (!run.orders) return;
   SupervisorReport report;
@@ -134,15 +141,20 @@ void Keeper::settle(Run& run) {
   if (run.supervised || run.finished) return;
   if (run.orphaned && !orphans_are_gone(run)) return;
   run.orphaned = false;
-  if (drain(run)) finish(run);
+  if (!drain(run)) {
+    if (!run.told_to_end) return;
+    give_up_output(run);
+    drain(run);
+  }
+  finish(run);
 }
 
 /// Reads what the pipes still hold. False while the disk does not take it.
 bool Keeper::drain(Run& run) {
-  if (run.pause == Pause::disk_floor) {  // what is left is little, and the run must be able to end
-    run.pause = Pause::none;
-    run.retry_at = never;
-  }
+  // Below the floor, what is left is little, and the run must be able to end. One that was told to end offers
+  // once more what it has.
+  bool tries = run.pause == Pause::disk_floor || (run.pause != Pause::none && run.told_to_end);
+  if (tries && (!append_stalled(run) || !take_stalled(run))) return false;
   for (Stream stream : {Stream::out, Stream::err}) {
     Source& source = run.source(stream);
     for (int64_t drained = 0; source.fd && drained < max_drain_bytes && run.pause == Pause::none;) {
@@ -192,7 +204,8 @@ ExitRecord Keeper::exit_of(const Run& run) const {
     record.code = WEXITSTATUS(run.status);
   record.reason = run.over_limit ? "output_limit" : signaled ? "signaled" : "exited";
   record.first_seq = run.first_seq;
-  record.last_seq = run.splitter.last_seq();
+  record.last_seq = run.written_seq;
+  record.unwritten = run.splitter.last_seq() - run.written_seq;
   record.bytes = run.output.bytes();
   record.line_count = record.last_seq - run.first_seq + 1;
   record.ended_at = timestamp();

@@ -32,6 +32,7 @@ std::optional<ExitRecord> from_json(const json::object& object) {
   record.max_rss_kb = int_or(object, "max_rss_kb");
   record.cpu_ms = int_or(object, "cpu_ms");
   record.left_behind = int_or(object, "left_behind");
+  record.unwritten = int_or(object, "unwritten");
   if (const auto* delivered = array_at(object, "delivered"))
     for (const auto& id : *delivered)
       if (id.is_string()) record.delivered.emplace_back(id.get_string());
@@ -68,6 +69,7 @@ json::object to_json(const ExitRecord& record) {
           {"max_rss_kb", record.max_rss_kb},
           {"cpu_ms", record.cpu_ms},
           {"left_behind", record.left_behind},
+          {"unwritten", record.unwritten},
           {"delivered", json::value_from(record.delivered)}};
 }
 

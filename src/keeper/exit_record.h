@@ -21,6 +21,7 @@ struct ExitRecord {
   int64_t max_rss_kb = 0, cpu_ms = 0;
   std::vector<std::string> delivered;  ///< what its input had taken, the last 64
   int64_t left_behind = 0;             ///< processes that could not be ended
+  int64_t unwritten = 0;               ///< records after `last_seq` that the disk did not take
 };
 
 json::object to_json(const ExitRecord& record);

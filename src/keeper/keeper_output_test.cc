@@ -16,7 +16,15 @@ std::string numbers_to(int last) {
   return text;
 }
 
-class KeeperOutput : public KeeperTest {};
+class KeeperOutput : public KeeperTest {
+ protected:
+  /// Of the keeper: a write beyond it falls short, then fails. So one file fails, and works again when it is
+  /// lifted.
+  void limit_files(rlim_t bytes) {
+    rlimit limit{bytes, RLIM_INFINITY};
+    ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, &limit, nullptr), 0);
+  }
+};
 
 /// The keeper has a small disk of its own for the output, in a mount namespace.
 class KeeperFullDisk : public KeeperTest {
@@ -101,10 +109,8 @@ TEST_F(KeeperOutput, PausesBelowTheDiskFloorAndEndsAllTheSame) {
   EXPECT_EQ(bytes("a"), "one\n");
 }
 
-/// A file size limit makes one file fail: writes fall short, then fail, and work again when it is lifted.
 TEST_F(KeeperOutput, WaitsForABadFileAloneAndLosesNothing) {
-  rlimit small{100001, RLIM_INFINITY}, free{RLIM_INFINITY, RLIM_INFINITY};
-  ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, &small, nullptr), 0);
+  limit_files(100001);
   start("b", "echo one; read x; echo two; read x");
   start("a", "seq 1 30000; printf tail; read x");
   EXPECT_EQ(text_or(daemon_->notice("paused", "a"), "reason"), "write_failed");
@@ -114,11 +120,90 @@ TEST_F(KeeperOutput, WaitsForABadFileAloneAndLosesNothing) {
   EXPECT_TRUE(eventually([&] { return bytes("b") == "one\ntwo\n"; }));
   EXPECT_EQ(fs::file_size(root_ / ".coven/output/task-a.jsonl"), 100001U);
   EXPECT_EQ(records("a").back().seq, static_cast<int64_t>(records("a").size()));
-  ASSERT_EQ(prlimit(pid_, RLIMIT_FSIZE, &free, nullptr), 0);
+  limit_files(RLIM_INFINITY);
   daemon_->notice("resumed", "a");
   daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});
   EXPECT_EQ(int_or(daemon_->exit_of("a"), "last_seq"), 30001);
   EXPECT_EQ(bytes("a"), numbers_to(30000) + "tail");
+}
+
+/// Of 10001 records, which fit into a pipe: the exit tells of all that are not in the file.
+void expect_counted(const json::object& exit, size_t written) {
+  EXPECT_GT(written, 0U);
+  EXPECT_EQ(int_or(exit, "last_seq"), static_cast<int64_t>(written));
+  EXPECT_EQ(int_or(exit, "unwritten"), 10001 - static_cast<int64_t>(written));
+}
+
+TEST_F(KeeperOutput, AKillDoesNotWaitForAFileThatCannotBeWritten) {
+  limit_files(100001);
+  int64_t pid = int_or(start("a", "seq 1 10000; printf tail; sleep 1000"), "pid");
+  daemon_->notice("paused", "a");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 1000}});
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "signal"), SIGTERM);
+  EXPECT_EQ(int_or(exit, "left_behind", -1), 0);
+  EXPECT_TRUE(gone(static_cast<pid_t>(pid)));
+  expect_counted(exit, records("a").size());
+  EXPECT_EQ(int_or(exit, "bytes"), static_cast<int64_t>(fs::file_size(root_ / ".coven/output/task-a.jsonl")));
+  Fd file(open((root_ / ".coven/output/task-a.jsonl").c_str(), O_RDONLY));
+  char last = 0;
+  ASSERT_EQ(pread(file.get(), &last, 1, int_or(exit, "bytes") - 1), 1);
+  EXPECT_EQ(last, '\n') << "no half of a record is left";
+  limit_files(RLIM_INFINITY);
+  auto again = command("b", "echo more");
+  again["output"] = ".coven/output/task-a.jsonl";
+  EXPECT_EQ(int_or(daemon_->ask(again), "first_seq"), int_or(exit, "last_seq") + 1);
+  daemon_->exit_of("b");
+  EXPECT_EQ(bytes("a"), numbers_to(static_cast<int>(int_or(exit, "last_seq"))) + "more\n");
+}
+
+TEST_F(KeeperOutput, AKillEndsARunThatOnlyWaitsForItsFile) {
+  limit_files(100001);
+  int64_t pid = int_or(start("a", "seq 1 10000; printf tail"), "pid");
+  daemon_->notice("paused", "a");
+  ASSERT_TRUE(eventually([&] { return gone(static_cast<pid_t>(pid)); }));
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "forget"}, {"uid", "a"}}), "error"), "running");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}});
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "code", -1), 0);
+  EXPECT_EQ(int_or(exit, "last_seq") + int_or(exit, "unwritten"), 10001);
+}
+
+/// What the disk takes by then is not lost.
+TEST_F(KeeperOutput, AKilledRunsLastBytesAreOfferedOnceMore) {
+  limit_files(100001);
+  start("a", "trap '' TERM; seq 1 10000; printf tail; sleep 1000");
+  daemon_->notice("paused", "a");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 300}});
+  limit_files(RLIM_INFINITY);
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "unwritten", -1), 0);
+  EXPECT_EQ(bytes("a"), numbers_to(10000) + "tail");
+}
+
+TEST_F(KeeperOutput, AKeeperThatIsToldToEndDoesNotWaitForAFileThatCannotBeWritten) {
+  limit_files(100001);
+  start("a", "seq 1 10000; printf tail; sleep 1000");
+  daemon_->notice("paused", "a");
+  kill(pid_, SIGTERM);
+  expect_counted(daemon_->exit_of("a"), records("a").size());
+  EXPECT_EQ(wait_keeper(), 0);
+  launch();
+  ASSERT_EQ(hello_["runs"].as_array().size(), 1U);
+  expect_counted(hello_["runs"].as_array()[0].as_object()["exit"].as_object(), records("a").size());
+}
+
+TEST_F(KeeperOutput, AnExitThatCannotBeRecordedIsToldAndRecordedLater) {
+  start("a", "read x");
+  limit_files(0);
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 0}});
+  EXPECT_GT(int_or(daemon_->exit_of("a"), "signal"), 0);
+  EXPECT_EQ(text_or(daemon_->ask({{"op", "stop"}}), "error"), "busy");
+  limit_files(RLIM_INFINITY);
+  auto record = root_ / ".coven/exits/a.json";
+  EXPECT_TRUE(eventually([&] { return fs::exists(record); }));
+  daemon_->ask({{"op", "forget"}, {"uid", "a"}});
+  EXPECT_FALSE(fs::exists(record));
 }
 
 TEST_F(KeeperOutput, AppendsAfterATornLineWithTheNextNumber) {
@@ -158,6 +243,24 @@ TEST_F(KeeperFullDisk, StopsAllRunsAndLosesNothing) {
   daemon_->ask({{"op", "write"}, {"uid", "a"}, {"delivery", "1"}, {"data", to_base64("\n")}});
   EXPECT_EQ(int_or(daemon_->exit_of("a"), "last_seq"), 6001);
   EXPECT_EQ(bytes("a"), numbers_to(6000) + "tail");
+  EXPECT_TRUE(eventually([&] { return bytes("b") == "other\n"; }));
+}
+
+TEST_F(KeeperFullDisk, AKillDoesNotWaitForSpaceAndTheOthersLoseNothing) {
+  std::ofstream(root_ / ".coven/output/ballast") << std::string(800000, 'x');
+  start("b", "read x; echo other; read x");
+  start("a", "seq 1 30000; sleep 1000");
+  EXPECT_EQ(text_or(daemon_->notice("paused", "a"), "reason"), "disk_full");
+  daemon_->ask({{"op", "write"}, {"uid", "b"}, {"delivery", "1"}, {"data", to_base64("\n")}});
+  daemon_->notice("paused", "b");
+  daemon_->ask({{"op", "kill"}, {"uid", "a"}, {"grace_ms", 300}});
+  auto exit = daemon_->exit_of("a");
+  EXPECT_EQ(int_or(exit, "signal"), SIGTERM);
+  EXPECT_GT(int_or(exit, "unwritten"), 0);
+  EXPECT_EQ(int_or(exit, "last_seq"), static_cast<int64_t>(records("a").size()));
+  EXPECT_EQ(bytes("b"), "");
+  fs::remove(root_ / ".coven/output/ballast");
+  daemon_->notice("resumed", "b");
   EXPECT_TRUE(eventually([&] { return bytes("b") == "other\n"; }));
 }
 

@@ -227,7 +227,7 @@ void Keeper::end_all() {
   terminating_ = true;
   Duration longest{0};
   for (auto& [uid, run] : runs_) {
-    begin_end(*run, SIGTERM, run->grace);
+    tell_to_end(*run, SIGTERM, run->grace);
     longest = std::max(longest, run->grace);
   }
   give_up_at_ = std::min(give_up_at_, now_ + longest + 60s);  // a full disk must not keep it for ever

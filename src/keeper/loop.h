@@ -87,7 +87,10 @@ class Keeper {
   bool floor_reached(Run& run);
   void pause(Run& run, Pause reason);
   void pause(Run& run, const Output::Appended& failed);
+  bool append_stalled(Run& run);
+  bool take_stalled(Run& run);
   void retry(Run& run);
+  void give_up_output(Run& run);
   void write_input(Run& run);
   void close_input(Run& run, std::string_view error);
 
@@ -96,6 +99,7 @@ class Keeper {
   bool owns(pid_t pid) const { return supervisors_.contains(pid) || daemons_.contains(pid); }
   void order(Run& run, const Order& order);
   void begin_end(Run& run, int signal, Duration grace);
+  void tell_to_end(Run& run, int signal, Duration grace);
   void take_reports(Run& run);
   void main_ended(Run& run, int status, const rusage& usage);
   void supervisor_ended(Run& run, int status);

@@ -82,6 +82,12 @@ Output::Appended Output::append(std::string_view text) {
   return done;
 }
 
+void Output::cut_torn() {
+  struct stat status{};
+  if (!repair_tail(fd_.get()) || fstat(fd_.get(), &status) != 0) return;
+  bytes_ = status.st_size;
+}
+
 bool Output::has_space(int64_t floor) const {
   struct statvfs status{};
   if (floor <= 0 || fstatvfs(fd_.get(), &status) != 0) return true;

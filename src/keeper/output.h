@@ -1,6 +1,6 @@
 #pragma once
 /// Output: the log file of one run, opened for its only writer. Never rewrites what is there, except to cut
-/// a torn last line before the first append.
+/// a torn last line, before the first append and after the last.
 #include <cstdint>
 #include <expected>
 #include <string>
@@ -24,6 +24,8 @@ class Output {
   /// Appends as much of `text` as the disk takes. Outcomes: all of it; or less and an errno: the rest must be
   /// offered again, as a record may have been cut in two.
   Appended append(std::string_view text);
+  /// Cuts off the part of a record at the end, when its rest will never be offered.
+  void cut_torn();
   /// Makes the file again at `path` below `root` where it was removed, with what it held. False if it cannot
   /// be made: then it goes on without a name.
   bool make_again(int root, const std::string& path);

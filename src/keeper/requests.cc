@@ -237,7 +237,7 @@ void Keeper::on_run(const Asker& asker, std::string_view op, const json::object&
   bool valid = signal > 0 && signal <= 64;
   if (op == "kill" && valid) {
     int64_t grace = std::clamp<int64_t>(int_or(request, "grace_ms", 10000), 0, 3600000);
-    begin_end(run, static_cast<int>(signal), Duration(grace));
+    tell_to_end(run, static_cast<int>(signal), Duration(grace));
     return answer(asker, {});
   }
   if (op == "has_taken")

@@ -61,9 +61,11 @@ struct Run {
   Duration grace{10000};
 
   bool main_alive = true, over_limit = false, finished = false;
-  bool supervised = true;  ///< its supervisor has not ended
-  bool orphaned = false;   ///< its supervisor was killed: what it lost is the keeper's to end
-  bool given_up = false;   ///< that cannot be ended
+  bool told_to_end = false;  ///< by a kill, or with the keeper: it does not wait for the disk any more
+  bool counts_only = false;  ///< its further records are not written
+  bool supervised = true;    ///< its supervisor has not ended
+  bool orphaned = false;     ///< its supervisor was killed: what it lost is the keeper's to end
+  bool given_up = false;     ///< that cannot be ended
   int64_t left_behind = 0;
   int status = 0;
   rusage usage{};

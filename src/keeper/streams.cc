@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/epoll.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "keeper/loop.h"
@@ -61,6 +62,7 @@ bool Keeper::take(Run& run, Stream stream, std::string_view bytes) {
 
 /// Writes the record buffer to the run's file.
 bool Keeper::append(Run& run) {
+  if (run.counts_only) records_.clear();
   if (records_.empty()) return true;
   std::string_view text = records_.text();
   auto appended = run.output.append(text);
@@ -111,25 +113,48 @@ void Keeper::pause(Run& run, const Output::Appended& failed) {
   pause(run, failed.disk_full() ? Pause::disk_full : Pause::write_failed);
 }
 
-void Keeper::retry(Run& run) {
-  run.retry_at = now_ + between_retries;
-  Stalled& stalled = run.stalled;
-  auto appended = run.output.append(stalled.records);
-  stalled.records.erase(0, appended.size);
-  if (appended.error != 0) return pause(run, appended);
+/// Offers again the records that found no room. False if they find none now.
+bool Keeper::append_stalled(Run& run) {
+  std::string& records = run.stalled.records;
+  auto appended = run.output.append(records);
+  records.erase(0, appended.size);
+  if (appended.error != 0) return pause(run, appended), false;
   if (appended.size > 0 && run.pause == Pause::disk_full) disk_full_until_ = BootTime(0);
-  if (run.pause == Pause::disk_floor && run.main_alive && !run.output.has_space(run.disk_floor)) return;
-  if (run.pause == Pause::disk_full && now_ < disk_full_until_) return;
+  return true;
+}
+
+/// Goes on with what was read, once all records before it are written.
+bool Keeper::take_stalled(Run& run) {
   run.pause = Pause::none;
   run.retry_at = never;
-  std::string rest = std::exchange(stalled.bytes, {});
+  std::string rest = std::exchange(run.stalled.bytes, {});
   notice_growth(run);
-  if (!rest.empty() && !take(run, stalled.stream, rest)) return;
+  return rest.empty() || take(run, run.stalled.stream, rest);
+}
+
+void Keeper::retry(Run& run) {
+  run.retry_at = now_ + between_retries;
+  if (!append_stalled(run)) return;
+  if (run.pause == Pause::disk_floor && run.main_alive && !run.output.has_space(run.disk_floor)) return;
+  if (run.pause == Pause::disk_full && now_ < disk_full_until_) return;
+  if (!take_stalled(run)) return;
   for (Stream stream : {Stream::out, Stream::err})
     if (run.splitter.has_partial(stream)) run.source(stream).flush_at = now_ + silence;
   watch_streams(run, true);
   queue_notice(run);
   settle(run);
+}
+
+/// The disk does not take what a run that was told to end has left: from here on it is only counted, for the
+/// exit tells of it.
+void Keeper::give_up_output(Run& run) {
+  run.written_seq = run.splitter.last_seq() - std::ranges::count(run.stalled.records, '\n');
+  run.output.cut_torn();
+  run.counts_only = true;
+  run.pause = Pause::none;
+  run.retry_at = never;
+  Stalled rest = std::exchange(run.stalled, {});
+  take(run, rest.stream, rest.bytes);
 }
 
 void Keeper::write_input(Run& run) {

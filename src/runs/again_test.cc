@@ -89,6 +89,39 @@ TEST_F(Again, BackendsThatAreSetAnewAreThoseOfTheNextStart) {
   EXPECT_FALSE(start(request)) << "it is no longer defined";
 }
 
+/// Every verb would take it for an option.
+TEST_F(Again, ANewIdThatBeginsWithADashIsRefused) {
+  auto refused = start(a_command("-x"));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::invalid_argument);
+  EXPECT_EQ(refused.error().field, "id");
+  EXPECT_EQ(refused.error().message, "an id may not begin with \"-\": \"-x\"");
+  EXPECT_TRUE(start(a_command("x-")));
+  auto made_up = a_command("");
+  made_up.argv = {"/opt/--odd"};
+  auto started = start(made_up);
+  ASSERT_TRUE(started) << started.error().message;
+  EXPECT_TRUE(started->task_id.starts_with("odd-")) << started->task_id;
+}
+
+/// The keeper could not be told of them.
+TEST_F(Again, AFolderOrAVariableThatIsNotUtf8IsRefused) {
+  auto request = a_command("build");
+  request.cwd = "/tmp/caf\xe9";
+  auto folder_refused = start(request);
+  ASSERT_FALSE(folder_refused);
+  EXPECT_EQ(folder_refused.error().code, Code::invalid_argument);
+  EXPECT_EQ(folder_refused.error().field, "cwd");
+  EXPECT_EQ(folder_refused.error().message, "the name of the folder is not valid UTF-8: /tmp/caf\\xe9");
+  request.cwd = "/tmp/café";
+  request.env["WORD"] = "\xff";
+  auto variable_refused = start(request);
+  ASSERT_FALSE(variable_refused);
+  EXPECT_EQ(variable_refused.error().field, "env");
+  request.env.clear();
+  EXPECT_TRUE(start(request));
+}
+
 TEST_F(Again, ARunThatHasEndedIsRemovedWithItsQuestionsAndItsOutput) {
   ASSERT_TRUE(start(a_command("build")));
   auto asked = thread->await([&] { return runs->ask("k", "build", "Ship it?", {}); });

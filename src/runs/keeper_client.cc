@@ -35,6 +35,7 @@ Exit to_exit(const json::object& object) {
   Exit exit{maybe_int(object, "code"), maybe_int(object, "signal"), std::string(text_or(object, "reason")),
             int_or(object, "last_seq")};
   exit.left_behind = int_or(object, "left_behind");
+  exit.unwritten = int_or(object, "unwritten");
   if (const auto* delivered = array_at(object, "delivered"))
     for (const auto& id : *delivered)
       if (id.is_string()) exit.delivered.emplace_back(id.get_string());

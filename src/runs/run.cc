@@ -24,11 +24,13 @@ json::object summary(const Run& run) {
 
 constexpr std::string_view still_running = "may still be running";
 
-/// What cannot be proved gone is said, however the run has ended.
-void say_left(Run& run, std::string_view who) {
+void say_also(Run& run, std::string_view what) {
   if (!run.error_detail.empty()) run.error_detail += "; ";
-  run.error_detail += fmt::format("{} {}", who, still_running);
+  run.error_detail += what;
 }
+
+/// What cannot be proved gone is said, however the run has ended.
+void say_left(Run& run, std::string_view who) { say_also(run, fmt::format("{} {}", who, still_running)); }
 
 Step unchanged(Run run) { return {std::move(run), {}, {}}; }
 
@@ -115,6 +117,11 @@ Step on(Run run, const Ended& ended, Time now) {
     run.error = describe(ended.exit);
   }
   if (status == Status::failed && run.error_detail.empty()) run.error_detail = ended.report.failure;
+  if (ended.exit.unwritten > 0)
+    say_also(run,
+             fmt::format("{} of its output could not be written",
+                         ended.exit.unwritten == 1 ? "the last line"
+                                                   : fmt::format("the last {} lines", ended.exit.unwritten)));
   if (ended.exit.left_behind > 0)
     say_left(run, fmt::format("{} of its processes could not be ended and", ended.exit.left_behind));
   auto step = end(std::move(run), status, now);

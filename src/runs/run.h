@@ -68,6 +68,7 @@ struct Exit {
   int64_t last_seq = 0;
   std::vector<std::string> delivered = {};  ///< what its standard input had taken
   int64_t left_behind = 0;                  ///< processes of it that could not be ended
+  int64_t unwritten = 0;                    ///< records of its output that could not be written
 };
 
 // What can happen to a run.

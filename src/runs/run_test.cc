@@ -185,6 +185,23 @@ TEST(Step, WhatMayStillBeRunningIsSaid) {
   EXPECT_FALSE(bool_or(to_json(proved->run), "left_behind"));
 }
 
+TEST(Step, OutputThatCouldNotBeWrittenIsSaid) {
+  auto exit = signaled(15);
+  exit.unwritten = 1;
+  auto killed = step(a_run(Status::running, true), Ended{exit}, noon);
+  EXPECT_EQ(killed->run.status, Status::killed);
+  EXPECT_EQ(killed->run.error_detail, "the last line of its output could not be written");
+  EXPECT_EQ(text_or(killed->events.at(0).data, "error_detail"), killed->run.error_detail);
+
+  exit.unwritten = 12;
+  exit.left_behind = 1;
+  auto left = step(a_run(Status::running, true), Ended{exit}, noon);
+  EXPECT_EQ(left->run.error_detail,
+            "the last 12 lines of its output could not be written; "
+            "1 of its processes could not be ended and may still be running");
+  EXPECT_TRUE(may_have_left_processes(left->run));
+}
+
 TEST(Step, AFailedStartTellsWhy) {
   auto next = step(a_run(Status::starting),
                    SpawnFailed{{Code::cannot_execute, "no such file", "", "", R"({"errno":2})"}}, noon);

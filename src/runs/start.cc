@@ -1,10 +1,12 @@
 // Starting a run: everything that can be refused is refused before anything is recorded.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "base/id.h"
 #include "base/sha256.h"
+#include "base/text.h"
 #include "budgets/ledger.h"
 #include "members/member_table.h"
 #include "platform/files/log.h"
@@ -21,6 +23,7 @@ namespace fs = std::filesystem;
 std::string id_for(const std::string& command, uint64_t chance) {
   std::string word;
   for (char c : fs::path(command).filename().string().substr(0, 32)) word += is_task_id({&c, 1}) ? c : '-';
+  word.erase(0, std::min(word.find_first_not_of('-'), word.size()));
   return fmt::format("{}-{:04x}", word.empty() ? "run" : word, chance & 0xffff);
 }
 
@@ -68,6 +71,22 @@ Result<> enter_budgets(Tx& tx, const Run& run, const std::string& parent, const 
     above.push_back({.runs = {is_mind ? std::string() : starter->task_id}, .member = starter->member});
   }
   return budgets::draw_from(tx, run.member, std::move(own), above);
+}
+
+/// The keeper is told of these as text. What comes with a request is checked already; names of folders, and
+/// the daemon's own environment, are whatever they are.
+Result<> check_texts(const StartRequest& request, const std::string& root) {
+  for (const auto& folder : {request.cwd, root})
+    if (!is_utf8(folder))
+      return fail(Code::invalid_argument,
+                  fmt::format("the name of the folder is not valid UTF-8: {}", safe_for_terminal(folder)),
+                  "cwd", "rename it");
+  for (const auto& [name, value] : request.env)
+    if (!is_utf8(name) || !is_utf8(value))
+      return fail(Code::invalid_argument,
+                  fmt::format("the environment variable {} is not valid UTF-8", safe_for_terminal(name)),
+                  "env", "start the daemon without it: cru daemon restart");
+  return {};
 }
 
 }  // namespace
@@ -265,8 +284,13 @@ Task<Result<Run>> Runs::start(StartRequest request) {
   if (!options_.confines) request.jail.reset();
   if (request.is_by_confined) remove_places(request.env);
   for (const auto& [name, value] : options_.environment) request.env.try_emplace(name, value);
+  // What has such an id already may begin again.
+  if (request.id.starts_with('-') && !request.recorded)
+    co_return fail(Code::invalid_argument, fmt::format("an id may not begin with \"-\": \"{}\"", request.id),
+                   "id", "the command line takes such a word for an option");
   auto launch = prepare(request);
   if (!launch) co_return fail(std::move(launch.error()));
+  if (auto texts = check_texts(request, options_.root); !texts) co_return fail(std::move(texts.error()));
   if (options_.check_program) {
     auto path = request.env.contains("PATH") ? request.env["PATH"] : "/usr/local/bin:/usr/bin:/bin";
     auto found = co_await worktrees_.check_program(launch->argv.front(), path, request.cwd);

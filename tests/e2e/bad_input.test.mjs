@@ -2,7 +2,7 @@
 // traversal, NUL, unknown field. Each is an error that names the field, and nothing has changed.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Agent, Project, stateOf } from "./harness.mjs";
+import { Agent, changeDatabase, codeOf, cru_bin, exchange, Project, stateOf } from "./harness.mjs";
 import { attempt, stdioClient, use } from "./harness/mcp.mjs";
 
 /// What each tool would take; `claimed` and `pending` are pieces of work that are there.
@@ -116,4 +116,77 @@ test("paths through links that lead outside are refused, names that only look so
   assert.deepEqual([glob.reason, glob.locked_by], ["locked_by_other", "ada"], "a glob that covers it is a conflict");
   assert.equal((await bob.ask("acquire_lock", { file_path: "src/..real.cc" })).success, true);
   assert.equal((await bob.ask("acquire_lock", { file_path: `${project.root}/docs/x.md` })).file_path, "docs/x.md", "an absolute path inside");
+});
+
+/// What a shell passes on: words whose \377 is a byte that is not UTF-8.
+const inShell = (project, script, options) => project.spawn(["-c", script, "sh", project.cru_bin ?? cru_bin], { argv0: "sh", ...options }).ended;
+
+test("a word that is not UTF-8 is refused, and the refusal names it", async (t) => {
+  const project = await Project.started({}, t);
+  const bad = `"$(printf 'a\\377b')"`;
+  for (const [words, said] of [
+    [`run --id one -- echo ${bad}`, 'run: command is not valid UTF-8: "a\\xffb"'],
+    [`run --id ${bad} -- true`, 'run: --id is not valid UTF-8: "a\\xffb"'],
+    [`run --env X=${bad} -- true`, 'run: --env is not valid UTF-8: "X=a\\xffb"'],
+    [`work submit fix ${bad}`, 'work submit: description is not valid UTF-8: "a\\xffb"'],
+    [`locks acquire ${bad}`, 'locks acquire: file-path is not valid UTF-8: "a\\xffb"'],
+  ]) {
+    const { code, stderr } = await inShell(project, `exec "$1" ${words}`);
+    assert.deepEqual([code, stderr.split("\n")[0]], [2, `cru: ${said}`]);
+  }
+  const variable = await inShell(project, `LC_NAME=${bad} exec "$1" run -- true`);
+  assert.deepEqual([variable.code, variable.stderr.split("\n")[0]], [2, "cru: the environment variable LC_NAME is not valid UTF-8"]);
+  const folder = await inShell(project, `mkdir ${bad}; cd ${bad}; exec "$1" run -- true`);
+  assert.deepEqual([folder.code, folder.stderr.split("\n")[0]], [2, `cru: the name of the folder is not valid UTF-8: ${project.root}/a\\xffb`]);
+  const body = await exchange(project.unix, "POST", "/tasks/one/start", { raw: Buffer.from('{"argv":["echo","a\xff"]}', "latin1") });
+  assert.deepEqual([body.status, body.json.message], [400, "not valid JSON at byte 18: not UTF-8"], body.text);
+  assert.deepEqual((await project.get("/agents")).json.agents, []);
+});
+
+test("a project in a folder whose name is not UTF-8 is shown, and starts no run", async (t) => {
+  const project = new Project();
+  t.after(() => project.close());
+  const { code, stdout, stderr } = await inShell(project, `
+    set -e; mkdir -p "$(printf 'caf\\351')/.git"; cd "$(printf 'caf\\351')"; unset CRU_START_HERE
+    "$1" daemon start >&2
+    "$1" daemon status --json; "$1" config --json; "$1" doctor --json
+    curl -sS --unix-socket .coven/covend.sock http://localhost/version; echo
+    curl -sS --unix-socket .coven/covend.sock -H 'Content-Type: application/json' -d '{"argv":["true"]}' http://localhost/tasks/one/start; echo
+    "$1" daemon stop >&2`, { env: { CRU_PROJECT: "" } });
+  assert.equal(code, 0, stdout + stderr);
+  const [status, , doctor, version, start] = stdout.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+  const shown = `${project.root}/caf\uFFFD`;
+  assert.equal(status.project, shown);
+  assert.equal(doctor.checks.find(({ name }) => name === "project").message, shown);
+  assert.equal(version.project, shown, JSON.stringify(version));
+  assert.deepEqual([start.error, start.field], ["invalid_argument", "cwd"]);
+});
+
+test("a record that is not UTF-8 is shown with what stands for its bytes", async (t) => {
+  const project = await Project.started({}, t);
+  assert.equal((await project.cru("work", "submit", "fix", "a description")).code, 0);
+  await project.sh("one", "true");
+  await project.ended("one");
+  await project.killDaemon("SIGTERM");
+  changeDatabase(project, "UPDATE work_queue SET description = CAST(x'61ff62' AS TEXT); UPDATE runs SET task = CAST(x'61ff62' AS TEXT), error_detail = CAST(x'c3' AS TEXT)");
+  await project.startDaemon();
+  assert.equal((await project.get("/work")).json.work[0].description, "a\uFFFDb");
+  assert.equal((await project.run("one")).task, "a\uFFFDb");
+  // What is not UTF-8 is replaced by our own reader too: only the bytes tell.
+  const checked = await inShell(project, `for path in work agents state; do
+    curl -sS --unix-socket .coven/covend.sock http://localhost/$path | iconv -f UTF-8 -t UTF-8 > /dev/null || exit 1; done`);
+  assert.equal(checked.code, 0, checked.stderr);
+});
+
+test("whoever has long arguments is recognised like anybody else", async (t) => {
+  const project = await Project.started({}, t);
+  const long = "x".repeat(100_000), script = `printf "%s" "$1" | wc -c # ${long}`;
+  const run = await project.cru("run", "--id", "one", "--", "sh", "-c", script, "sh", long);
+  assert.deepEqual([run.code, run.stdout.trim()], [0, "100000"], run.stderr.slice(0, 500));
+  const work = await project.cru("work", "submit", "fix", "y".repeat(60_000), "--json");
+  assert.equal(work.code, 0, work.stderr.slice(0, 500));
+  const { status, text } = await project.post("/tasks/two/start", { argv: ["true", long, long, long] });
+  assert.equal(status, 201, text.slice(0, 500));
+  const too_long = await project.post("/work", { task_type: "fix", description: "z".repeat(2_000_000) });
+  assert.notEqual(codeOf(too_long.json), "not_a_person", too_long.text.slice(0, 500));
 });

@@ -1,5 +1,6 @@
 // What goes wrong, and how it is said: a clear error, the right exit code or status, nothing changed.
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { chmodSync, readFileSync, rmSync, statfsSync, statSync, writeFileSync } from "node:fs";
 import net from "node:net";
 import { join } from "node:path";
@@ -87,6 +88,36 @@ test("on a full disk a run that waits says so, and a kill works", async (t) => {
   for (const name of ["ballast", "more"]) rmSync(project.path(`.coven/${name}`), { force: true });
   assert.equal((await project.ended("flood")).status, "killed", "and not failed");
   await waitFor(async () => !(await project.get("/version")).json.troubles.length, { what: "nobody waits any more" });
+});
+
+test("a kill ends a run whose output cannot be written, and says what is missing", async (t) => {
+  const project = await Project.started({ config: "runs: {kill_grace: 500ms}\n" }, t);
+  await project.sh("other", "read x; echo still");
+  const limited = spawnSync("prlimit", ["--pid", String(project.keeperPid), "--fsize=20000:"], { encoding: "utf8" });
+  assert.equal(limited.status, 0, limited.stderr);
+  const { pid } = await project.sh("flood", "seq 1 5000; exec sleep 600");
+  await waitFor(async () => (await project.run("flood")).waits_for, { what: "it waits" });
+  const killed = await project.cru("kill", "flood");
+  assert.deepEqual([killed.code, killed.stdout], [0, "flood killed\n"], JSON.stringify(killed));
+  assert.ok(!isAlive(pid));
+  const run = await project.run("flood");
+  const written = project.fileLines("flood").length;
+  assert.ok(written > 0 && written < 5000, `${written} lines`);
+  assert.deepEqual([run.status, run.last_seq], ["killed", written]);
+  assert.equal(run.error_detail, `the last ${5000 - written} lines of its output could not be written`);
+  assert.match(killed.stderr, new RegExp(`^cru: flood: ${run.error_detail}$`, "m"));
+  assert.deepEqual((await project.get("/version")).json.troubles, []);
+  // One that has ended by itself and only waits for its file; and the keeper itself.
+  await project.sh("brief", "seq 1 5000");
+  await waitFor(async () => (await project.run("brief")).waits_for, { what: "it waits" });
+  assert.equal((await project.cru("kill", "brief")).code, 0);
+  assert.equal((await project.run("brief")).status, "killed");
+  await project.sh("last", "seq 1 5000; exec sleep 600");
+  await waitFor(async () => (await project.run("last")).waits_for, { what: "it waits" });
+  const keeper = project.keeperPid;
+  process.kill(keeper, "SIGTERM");
+  await waitFor(() => !isAlive(keeper), { what: "the keeper has ended" });
+  for (const id of ["last", "other"]) assert.equal((await project.ended(id)).status, "failed");
 });
 
 test("an unwritable .coven: the daemon and a verb say so and exit 1, nothing is touched", async (t) => {

@@ -36,7 +36,7 @@ std::string envelope(std::string_view type, std::string_view data, std::string_v
                      std::optional<int64_t> id, std::string_view entity) {
   return fmt::format(R"({{"type":"{}","data":{},"timestamp":"{}","id":{},"entity_id":{}}})", type, data,
                      timestamp, id ? std::to_string(*id) : "null",
-                     entity.empty() ? "null" : json::serialize(json::string(entity)));
+                     entity.empty() ? "null" : to_text(json::value(entity)));
 }
 
 bool is_gone(const EventLog& log, const EventRequest& request) {

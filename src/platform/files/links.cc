@@ -16,6 +16,11 @@ void push_front(std::deque<std::string>& names, const fs::path& path) {
   names.insert(names.begin(), fresh.begin(), fresh.end());
 }
 
+bool is_no_link(const std::error_code& error) {
+  return error == std::errc::invalid_argument || error == std::errc::no_such_file_or_directory ||
+         error == std::errc::not_a_directory;
+}
+
 }  // namespace
 
 Result<std::string> follow_links(const std::string& path) {
@@ -30,16 +35,17 @@ Result<std::string> follow_links(const std::string& path) {
       at = at.parent_path();
       continue;
     }
-    std::error_code error;
     auto next = at / name;
-    if (!fs::is_symlink(fs::symlink_status(next, error))) {
+    // Read at once: what was looked at before may have been replaced since.
+    std::error_code error, unseen;
+    auto target = fs::read_symlink(next, error);
+    if (is_no_link(error) || (error && !fs::is_symlink(fs::symlink_status(next, unseen)))) {
       at = std::move(next);
       continue;
     }
+    if (error) return fail(Code::forbidden, "a symbolic link in the path cannot be read");
     if (++links > max_links)
       return fail(Code::invalid_argument, "the path contains a loop of symbolic links");
-    auto target = fs::read_symlink(next, error);
-    if (error) return fail(Code::forbidden, "a symbolic link in the path cannot be read");
     if (target.is_absolute()) at = "/";
     push_front(names, target);
   }

@@ -9,7 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <optional>
+#include <utility>
 
 #include "platform/files/fd.h"
 #include "platform/process/descendants.h"
@@ -18,24 +18,46 @@ namespace cru {
 namespace {
 
 constexpr size_t max_depth = 256;
-constexpr size_t max_words = 16, max_command_line = 64u << 10;
+/// Of a command line. The kernel takes words of at most 128 KiB, and no path is as long as PATH_MAX.
+constexpr size_t max_words = 16, max_command_line = max_words * (128u << 10), max_word = PATH_MAX;
 constexpr int max_looks = 8;
 
-/// A file of a process's in /proc. It is always a plain one, so that it needs no caution before it is opened.
-/// Nothing if it cannot be read, or has more than `limit` bytes.
-std::optional<std::string> read_own_file(int pid, const char* name, size_t limit) {
+/// Reads a file of a process's in /proc, piece by piece, until `take` has enough. It is always a plain one,
+/// so that it needs no caution before it is opened. False if it cannot be read, or has more than `limit`
+/// bytes.
+template <class Take>
+bool read_own_file(int pid, const char* name, size_t limit, Take take) {
   Fd fd(::open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_NOCTTY | O_CLOEXEC));
-  if (!fd) return {};
-  std::string content;
+  if (!fd) return false;
   std::array<char, 4096> buffer;
-  for (;;) {
+  for (size_t total = 0; total <= limit;) {
     ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return {};
-    if (count == 0) return content;
-    content.append(buffer.data(), static_cast<size_t>(count));
-    if (content.size() > limit) return {};
+    if (count < 0) return false;
+    if (count == 0 || !take(std::string_view(buffer.data(), static_cast<size_t>(count)))) return true;
+    total += static_cast<size_t>(count);
   }
+  return false;
+}
+
+/// The first words of its command line, each without what is too long for a path: a caller may have a whole
+/// text among its arguments. False if it cannot be read.
+bool read_words(int pid, std::vector<std::string>& words) {
+  std::string word;
+  bool is_read = read_own_file(pid, "cmdline", max_command_line, [&](std::string_view piece) {
+    while (!piece.empty() && words.size() < max_words) {
+      auto end = piece.find('\0');
+      auto part = piece.substr(0, end);
+      word += part.substr(0, max_word - word.size());
+      piece.remove_prefix(part.size());
+      if (end == std::string_view::npos) continue;
+      piece.remove_prefix(1);
+      words.push_back(std::exchange(word, {}));
+    }
+    return words.size() < max_words;
+  });
+  if (!word.empty()) words.push_back(std::move(word));
+  return is_read;
 }
 
 /// Empty if it cannot be read, which only our own user's processes let us do.
@@ -53,16 +75,12 @@ bool look_at(int pid, ProcessLook& look, int& parent) {
   look.start_time = stat.start_time;
   parent = stat.parent;
   look.program = program_of(pid);
-  auto title = read_own_file(pid, "comm", 256);
-  auto line = read_own_file(pid, "cmdline", max_command_line);
-  if (!title || !line) return false;
-  look.title = title->substr(0, title->find('\n'));
-  for (std::string_view rest = *line; !rest.empty() && look.words.size() < max_words;) {
-    auto end = std::min(rest.find('\0'), rest.size());
-    look.words.emplace_back(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-  }
-  return true;
+  bool has_title = read_own_file(pid, "comm", 256, [&](std::string_view piece) {
+    look.title += piece;
+    return true;
+  });
+  look.title.resize(std::min(look.title.find('\n'), look.title.size()));
+  return has_title && read_words(pid, look.words);
 }
 
 /// With hidepid the processes of other users are not shown. No agent of ours is above one of those.

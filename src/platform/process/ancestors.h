@@ -11,7 +11,7 @@ struct ProcessLook {
   int64_t start_time = 0;               ///< in the kernel's ticks since boot
   std::string program = {};             ///< the path of its executable; empty if it cannot be read
   std::string title = {};               ///< the name that the kernel shows (comm)
-  std::vector<std::string> words = {};  ///< the beginning of its command line
+  std::vector<std::string> words = {};  ///< the first ones of its command line
 };
 
 struct Ancestry {

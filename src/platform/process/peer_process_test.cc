@@ -190,6 +190,22 @@ TEST(LookAtPeer, SeesNobodyWhereTheProcessIsGone) {
   EXPECT_TRUE(look_at_peer(0, nullptr, 0).is_outside);
 }
 
+/// A caller may have whole texts among its arguments, each of up to 128 KiB.
+TEST(LookAtPeer, ReadsTheFirstWordsOfACommandLineHoweverLongItIs) {
+  ChildProcess child(
+      "long=$(printf %100000s x); exec sh -c 'echo ready >&3; kill -STOP $$' \"$long\" /x/claude.js "
+      "\"$long\" \"$long\" 4 5 6 7 8 9 10 11 12 13 14 15 16");
+  ASSERT_EQ(child.line(), "ready");
+  auto look = look_at_peer(child.pid(), nullptr, ::getpid());
+  ASSERT_EQ(look.ancestry.end, Ancestry::End::root);
+  const auto& words = look.ancestry.line.at(0).words;
+  ASSERT_EQ(words.size(), 16u);
+  EXPECT_EQ(words[0] + words[1], "sh-c");
+  EXPECT_EQ(words[3], std::string(words[3].size(), ' '));
+  EXPECT_EQ(words[4], "/x/claude.js");
+  EXPECT_EQ(words[15], "12");
+}
+
 TEST(LookAtPeer, LooksNoFurtherUpThanItIsTold) {
   ChildProcess child("echo ready >&3; exec sleep 1000");
   ASSERT_EQ(child.line(), "ready");

@@ -23,6 +23,7 @@ Result<std::string> read_input() {
       return fail(Code::too_large, "the message is longer than 1 MiB", "message",
                   "put the text in a file and mention the file in the message");
   }
+  if (!is_utf8(text)) return fail(Code::invalid_argument, "the message is not valid UTF-8", "message");
   while (text.ends_with('\n')) text.pop_back();
   if (text.empty())
     return fail(Code::invalid_argument, "chat: the message is empty", "message",

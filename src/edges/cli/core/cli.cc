@@ -132,18 +132,42 @@ const Command* find_command(std::span<const Command> commands, const std::vector
   return is_group ? nullptr : found;
 }
 
+/// "10m", or a number of seconds: in whole seconds, rounded up.
+std::optional<int64_t> seconds_in(const std::string& typed) {
+  auto duration = parse_duration(typed);
+  if (!duration) duration = parse_duration(typed + "s");
+  if (!duration) return {};
+  return std::chrono::ceil<std::chrono::seconds>(*duration).count();
+}
+
 Result<> check_value(const Command& command, const Flag& flag, const std::string& value) {
   auto name = fmt::format("{}: --{}", command.path, flag.name);
   int64_t number = 0;
   auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (flag.kind == Kind::number && (error != std::errc() || end != value.data() + value.size() || number < 0))
     return usage(fmt::format("{} takes a number, not \"{}\"", name, value), {});
+  if (flag.kind == Kind::seconds && !seconds_in(value))
+    return usage(fmt::format("{} takes a duration such as 30s or 10m, or a number of seconds, not \"{}\"",
+                             name, value),
+                 {});
   if (!flag.one_of.empty() && ("|" + flag.one_of + "|").find("|" + value + "|") == std::string::npos) {
     auto choices = flag.one_of;
     for (size_t at = 0; (at = choices.find('|', at)) != std::string::npos; at += 2)
       choices.replace(at, 1, ", ");
     return usage(fmt::format("{} cannot be \"{}\"", name, value), "valid values: " + choices);
   }
+  return {};
+}
+
+/// What is not text cannot be told to the daemon as it is. `name` is that of the option or argument.
+Result<> check_texts(const Command& command, const std::string& name, const std::vector<std::string>& values,
+                     std::string_view dashes = {}) {
+  for (const auto& value : values)
+    if (!is_utf8(value))
+      return fail(Code::invalid_argument,
+                  fmt::format("{}: {}{} is not valid UTF-8: \"{}\"", command.path, dashes, name,
+                              safe_for_terminal(value)),
+                  name);
   return {};
 }
 
@@ -202,12 +226,17 @@ Result<Args> parse_command(const Command& command, const std::vector<std::string
     for (const auto& value : option->results()) {
       if (flag->kind != Kind::switched)
         if (auto checked = check_value(command, *flag, value); !checked) return fail(checked.error());
-      args.add(flag->name, value);
+      args.add(flag->name, flag->kind == Kind::seconds ? std::to_string(*seconds_in(value)) : value);
     }
+    if (auto checked = check_texts(command, flag->name, args.all(flag->name), "--"); !checked)
+      return fail(checked.error());
     if (flag->kind != Kind::switched && !flag->repeats && option->count() > 1)
       return usage(fmt::format("{}: --{} is given twice", command.path, flag->name), {});
   }
   if (auto placed = place_words(command, std::move(plain), after, args); !placed) return fail(placed.error());
+  for (const auto& argument : command.arguments)
+    if (auto checked = check_texts(command, argument.name, args.all(argument.name)); !checked)
+      return fail(checked.error());
   return args;
 }
 

@@ -209,6 +209,18 @@ TEST_F(Cli, ReportsAWaitThatTimedOut) {
     return {200, R"({"task_id":"r","status":"running"})"};
   });
   EXPECT_EQ(cru({"wait", "r", "--timeout", "0"}).code, 7);
+  EXPECT_EQ(cru({"wait", "r", "--timeout", "0s"}).code, 7);
+  auto brief = cru({"wait", "r", "--timeout", "20ms"});
+  EXPECT_EQ(brief.code, 7);
+  EXPECT_NE(brief.err.find("still running after 1 s"), std::string::npos) << brief.err;
+  for (std::string wrong : {"soon", "-1", "1.5", "10x", "99999999999999999999", ""}) {
+    auto refused = cru({"wait", "r", "--timeout=" + wrong});
+    EXPECT_EQ(refused.code, 2) << wrong;
+    EXPECT_EQ(refused.out, "");
+  }
+  EXPECT_EQ(
+      cru({"wait", "r", "--timeout", "10x"}).err,
+      "cru: wait: --timeout takes a duration such as 30s or 10m, or a number of seconds, not \"10x\"\n");
 }
 
 TEST_F(Cli, WarnsOfAnotherVersionWhileRunsLive) {
@@ -237,6 +249,17 @@ TEST_F(Cli, SuggestsTheNearestVerbAndOption) {
   EXPECT_EQ(cru({"ps", "stray"}).code, 2);
   EXPECT_EQ(cru({"logs", "r", "--tail", "many"}).code, 2);
   EXPECT_EQ(cru({"run", "ls", "-l"}).code, 2);
+}
+
+TEST_F(Cli, RefusesAWordThatIsNotUtf8AndNamesIt) {
+  auto argument = cru({"run", "--id", "a", "--", "echo", "caf\xe9"});
+  EXPECT_EQ(argument.code, 2);
+  EXPECT_EQ(argument.err, "cru: run: command is not valid UTF-8: \"caf\\xe9\"\n");
+  auto option = cru({"run", "--id", "caf\xe9", "--json", "--", "true"});
+  EXPECT_EQ(option.code, 2);
+  auto error = parse_json(option.out);
+  ASSERT_TRUE(error) << option.out;
+  EXPECT_EQ(text_or(error->as_object(), "field"), "id");
 }
 
 TEST_F(Cli, TakesSeveralIds) {

@@ -16,7 +16,12 @@ namespace cru::cli {
 
 class Context;
 
-enum class Kind { switched, text, number };
+enum class Kind {
+  switched,
+  text,
+  number,
+  seconds,  ///< typed as "10m" or as a number of seconds; the verb gets the number
+};
 
 struct Flag {
   std::string name;  ///< "grace-seconds", without dashes

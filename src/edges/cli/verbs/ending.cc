@@ -87,7 +87,9 @@ Result<int> await_end(Context& context, const std::string& id) {
     context.print_json(to_text(**run));
   else
     context.print(fmt::format("{} {}\n", id, text_or(**run, "status")));
-  if (bool_or(**run, "left_behind")) context.note(fmt::format("{}: {}", id, text_or(**run, "error_detail")));
+  // Processes that may be left, output that could not be written.
+  if (auto detail = text_or(**run, "error_detail"); !detail.empty())
+    context.note(fmt::format("{}: {}", id, detail));
   return 0;
 }
 
@@ -217,10 +219,10 @@ void add_ending_commands(std::vector<Command>& table) {
        .summary = "Waits for a run to end",
        .arguments = {one_id()},
        .flags = {{.name = "timeout",
-                  .kind = Kind::number,
-                  .value = "SECONDS",
-                  .summary = "stop waiting after this many seconds"}},
-       .examples = {"cru wait nightly --timeout 600"},
+                  .kind = Kind::seconds,
+                  .value = "DURATION",
+                  .summary = "stop waiting after this time: 30s, 10m; 30 means seconds"}},
+       .examples = {"cru wait nightly --timeout 10m"},
        .run = wait_verb,
        .reads = true,
        .details = "Exits with 0 if the run completed, 6 if it failed or was killed, 7 on timeout."});

@@ -55,6 +55,11 @@ Result<json::object> request_body(const Args& args, const Meant& meant,
   std::error_code error;
   auto folder = std::filesystem::canonical(args.get("cwd", "."), error);
   if (error) return fail(Code::invalid_argument, "no such folder: " + args.get("cwd", "."), "cwd");
+  if (!is_utf8(folder.native()))
+    return fail(
+        Code::invalid_argument,
+        fmt::format("the name of the folder is not valid UTF-8: {}", safe_for_terminal(folder.native())),
+        "cwd", "rename it, or work in another folder");
   body["cwd"] = folder.string();
   for (const char* name : {"worktree", "pty", "confine"})
     if (args.has(name)) body[name] = true;

@@ -7,6 +7,7 @@
 
 #include "api/project.h"
 #include "base/account.h"
+#include "base/text.h"
 #include "platform/process/self.h"
 
 namespace cru::cli {
@@ -56,6 +57,12 @@ Result<json::object> environment_for(std::string_view backend, const Args& args)
     else
       return fail(Code::invalid_argument, fmt::format("--env {}: this variable is not set", name), "env");
   }
+  for (const auto& [name, value] : variables)
+    if (!is_utf8(name) || !is_utf8(value.get_string()))
+      return fail(Code::invalid_argument,
+                  fmt::format("the environment variable {} is not valid UTF-8", safe_for_terminal(name)),
+                  "env",
+                  fmt::format("unset it, or set it for the run: --env {}=VALUE", safe_for_terminal(name)));
   return variables;
 }
 
