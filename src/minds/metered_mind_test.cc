@@ -135,10 +135,14 @@ class MeteredMinds : public StoreFixture {
     return reply && !*reply ? failure_type(reply->error()) : std::string();
   }
   json::object event(std::string type) {
-    auto page = thread->await([&] { return store->events().read(0, {.entity = {}, .types = {type}}, 10); });
-    EXPECT_TRUE(page && !page->events.empty()) << type;
-    return page && !page->events.empty() ? parse_json(page->events.front().data)->get_object()
-                                         : json::object();
+    json::object data;
+    EXPECT_TRUE(eventually([&] {
+      auto page = thread->await([&] { return store->events().read(0, {.entity = {}, .types = {type}}, 10); });
+      if (!page || page->events.empty()) return false;
+      data = parse_json(page->events.front().data)->get_object();
+      return true;
+    })) << type;
+    return data;
   }
   void ask_person(std::string id) {
     ASSERT_TRUE(thread->await([&] { return budgets::ask_person(*inbox, id, "m-c"); }));
