@@ -15,7 +15,10 @@ class MemberName {
   consteval MemberName(const char (&name)[size]) : size_(size + 3) {  // NOLINT: a name is written as a text
     text_[0] = ',';
     text_[1] = '"';
-    for (size_t i = 0; i + 1 < size; ++i) text_[i + 2] = name[i];
+    for (size_t i = 0; i + 1 < size; ++i) {
+      if (name[i] < ' ' || name[i] == '"' || name[i] == '\\') throw "the name needs escaping";
+      text_[i + 2] = name[i];
+    }
     text_[size + 1] = '"';
     text_[size + 2] = ':';
   }

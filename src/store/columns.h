@@ -289,8 +289,10 @@ void insert_some(Tx& tx, std::span<const RowOf<list>> values) {
   auto next = bound.begin();
   for (const auto& value : values) {
     auto bind = [&](const auto& one) {
-      static_assert(!std::is_same_v<decltype(one.store(value)), std::string>,
-                    "what is made of it to be bound would be gone before the statement runs");
+      using Stored = decltype(one.store(value));
+      static_assert(
+          !std::is_same_v<Stored, std::string> && !std::is_same_v<Stored, std::optional<std::string>>,
+          "what is made of it to be bound would be gone before the statement runs");
       *next++ = to_bound(one.store(value));
     };
     std::apply([&](const auto&... one) { (bind(one), ...); }, singles_of<list>);

@@ -19,12 +19,12 @@ Result<std::optional<Done>> reply_in(const Row& row, const Once& once) {
 
 std::optional<Row> row_of(Reader& reader, const Once& once) {
   if (once.key.empty()) return {};
-  return find_reply_row(reader, once.key, "SELECT text, input_hash FROM replies WHERE seq = ? AND key = ?");
+  return read_reply(reader, once.key, "SELECT text, input_hash FROM replies WHERE seq = ? AND key = ?");
 }
 
 /// Nothing if there is no row under its key.
 int64_t update_row(Tx& tx, const Once& once, const std::string& text) {
-  auto seq = find_reply_row(tx, once.key);
+  auto seq = find_reply_seq(tx, once.key);
   return seq ? tx.exec("UPDATE replies SET at = ?2, input_hash = ?3, text = ?4, failed = 0 WHERE seq = ?1",
                        *seq, tx.now(), once.input_hash, text)
              : 0;

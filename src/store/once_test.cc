@@ -130,6 +130,40 @@ TEST_F(OnceTest, ANumberThatIsGivenAgainIsNotMistakenForAnEarlierReply) {
   EXPECT_EQ(found("2"), 3);
 }
 
+TEST_F(OnceTest, WhoClaimsAndDropsAgainAndAgainLeavesNothingBehind) {
+  ask_many("a", 4000);
+  for (int i = 0; i < 95; ++i) ask("b" + std::to_string(i));  // the next number is 4,096
+  for (int i = 0; i < 300; ++i) {
+    auto once = request("same");
+    ASSERT_TRUE(write([once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); })->is_ours);
+    ASSERT_TRUE(write([once](Tx& tx) { return drop_claim(tx, once.key); }));
+  }
+  EXPECT_EQ(count("reply_runs"), 2);
+  EXPECT_EQ(count("reply_hashes"), 4095);
+  for (int i = 0; i < 50; ++i) {
+    auto once = request("same");
+    ASSERT_TRUE(write([once](Tx& tx) { return claim_reply(tx, once.key, once.input_hash); })->is_ours);
+    ask("beside " + std::to_string(i));
+    ASSERT_TRUE(write([once](Tx& tx) { return drop_reply(tx, once.key); }));
+  }
+  EXPECT_EQ(count("reply_hashes"), 4145);
+  for (int i = 0; i < 4000; i += 97) EXPECT_EQ(found("a" + std::to_string(i)), i);
+}
+
+TEST_F(OnceTest, NumbersGoOnAfterAPauseInWhichAllRepliesGo) {
+  for (int day = 0; day < 13; ++day) {
+    ask_many("day " + std::to_string(day) + " ", 1000);
+    pass(25h);
+    // A hundred are dropped with each.
+    for (int i = 0; i < 11; ++i) ask("early " + std::to_string(day * 100 + i));
+    pass(25h);
+  }
+  ask("last");
+  EXPECT_GT(count("replies WHERE seq > 13000"), 0);
+  EXPECT_LE(count("reply_hashes WHERE run = 0"), 4096);
+  EXPECT_LE(count("reply_runs"), 3);
+}
+
 TEST_F(OnceTest, ARequestThatIsRefusedLeavesNoReplyBehind) {
   auto refused = write([](Tx& tx) -> Result<int> {
     keep_reply(tx, request("1"), {.reply = {{"number", 7}}});

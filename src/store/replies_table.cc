@@ -34,30 +34,31 @@ DROP INDEX replies_by_hash;
 std::span<const Migration> reply_migrations() { return replies_schema; }
 
 Result<StoredReply> claim_reply(Tx& tx, const std::string& key, const std::string& input_hash) {
-  auto row = find_reply_row(
-      tx, key, "SELECT text, failed, input_hash, at, seq FROM replies WHERE seq = ? AND key = ?");
+  auto row =
+      read_reply(tx, key, "SELECT text, failed, input_hash, at, seq FROM replies WHERE seq = ? AND key = ?");
   if (row && row->time(3) >= tx.now() - std::chrono::hours(24))
     return StoredReply{false, !row->is_null(0), row->boolean(1), row->text(0), row->text(2)};
-  if (row) tx.exec("DELETE FROM replies WHERE seq = ?", row->integer(4));
+  if (row) remove_reply_row(tx, key, row->integer(4));
   add_reply_row(tx, key, input_hash, {});
   return StoredReply{.is_ours = true, .text = {}, .input_hash = input_hash};
 }
 
-bool is_claimed(Reader& reader, const std::string& key) { return find_reply_row(reader, key).has_value(); }
+bool is_claimed(Reader& reader, const std::string& key) { return find_reply_seq(reader, key).has_value(); }
 
 Result<> drop_claim(Tx& tx, const std::string& key) {
-  if (auto seq = find_reply_row(tx, key)) tx.exec("DELETE FROM replies WHERE seq = ? AND text IS NULL", *seq);
+  auto row = read_reply(tx, key, "SELECT seq FROM replies WHERE seq = ? AND key = ? AND text IS NULL");
+  if (row) remove_reply_row(tx, key, row->integer(0));
   return {};
 }
 
 Result<> drop_reply(Tx& tx, const std::string& key) {
-  if (auto seq = find_reply_row(tx, key)) tx.exec("DELETE FROM replies WHERE seq = ?", *seq);
+  if (auto seq = find_reply_seq(tx, key)) remove_reply_row(tx, key, *seq);
   return {};
 }
 
 Result<> finish_reply(Tx& tx, const std::string& key, const std::string& text, bool failed) {
   // What was kept with the change is what happened, whatever failed after it.
-  if (auto seq = find_reply_row(tx, key))
+  if (auto seq = find_reply_seq(tx, key))
     tx.exec("UPDATE replies SET text = ?2, failed = ?3 WHERE seq = ?1 AND (text IS NULL OR ?3 = 0)", *seq,
             text, failed);
   return {};

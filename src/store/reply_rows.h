@@ -16,12 +16,14 @@ namespace cru {
 
 constexpr int64_t replies_in_run_0 = 4096, replies_in_a_run = 131'072;
 
-/// What a statement reads of the row of a key: "SELECT … FROM replies WHERE seq = ? AND key = ?".
-std::optional<Row> find_reply_row(Reader& reader, std::string_view key, std::string_view sql);
-/// Where it is.
-std::optional<int64_t> find_reply_row(Reader& reader, std::string_view key);
+/// The columns that `sql`, "SELECT … FROM replies WHERE seq = ? AND key = ?", reads of the reply under a key.
+std::optional<Row> read_reply(Reader& reader, std::string_view key, std::string_view sql);
+/// The number of the reply under a key.
+std::optional<int64_t> find_reply_seq(Reader& reader, std::string_view key);
 /// A row under a key that has none. Drops some of what is older than 24 hours.
 void add_reply_row(Tx& tx, std::string_view key, std::string_view input_hash,
                    std::optional<std::string_view> text);
+/// The row of this number and key, with its hash.
+void remove_reply_row(Tx& tx, std::string_view key, int64_t seq);
 
 }  // namespace cru

@@ -49,6 +49,10 @@ json::value time_or_null(const std::optional<Deadline>& deadline) {
   return deadline ? json::value(to_rfc3339(deadline->wall)) : json::value(nullptr);
 }
 
+std::string time_or_empty(const std::optional<Deadline>& deadline) {
+  return deadline ? to_rfc3339(deadline->wall) : std::string();
+}
+
 json::value json_from(const std::string& text) {
   if (text.empty()) return nullptr;
   auto value = parse_json(text);
@@ -84,9 +88,6 @@ json::object to_event(const Work& work) {
 
 std::string event_text(const Work& work) {
   ObjectText text(1000);
-  auto time_or_null = [&](const MemberName& name, const std::optional<Deadline>& deadline) {
-    text.text_or_null(name, deadline ? to_rfc3339(deadline->wall) : std::string());
-  };
   auto json_or_null = [&](const MemberName& name, const std::string& kept) {
     kept.empty() ? text.null(name) : text.json(name, to_text(json_from(kept)));
   };
@@ -98,13 +99,13 @@ std::string event_text(const Work& work) {
   text.texts("depends_on", work.depends_on);
   text.number("attempts", work.attempts);
   text.number("max_attempts", work.max_attempts);
-  time_or_null("deadline", work.deadline);
+  text.text_or_null("deadline", time_or_empty(work.deadline));
   text.text_or_null("claimed_by", work.claimed_by);
   text.text_or_null("claimed_by_session", work.claimed_by_session);
   text.text_or_null("claimed_by_member", work.claimed_by_member);
-  time_or_null("lease_expires_at", work.lease);
+  text.text_or_null("lease_expires_at", time_or_empty(work.lease));
   work.fencing_token ? text.number("fencing_token", work.fencing_token) : text.null("fencing_token");
-  time_or_null("retry_at", work.not_before);
+  text.text_or_null("retry_at", time_or_empty(work.not_before));
   text.texts("verify", work.verify.argv);
   text.text_or_null("verify_run", work.verify_run);
   json_or_null("result", work.result);

@@ -72,6 +72,7 @@ const Deadline* due(const Work& work, const Moment& now);
 /// JSON text as it is kept; null if it is empty.
 json::value json_from(const std::string& text);
 json::value time_or_null(const std::optional<Deadline>& deadline);
+std::string time_or_empty(const std::optional<Deadline>& deadline);
 /// The whole item, for those who ask for it.
 json::object to_json(const Work& work, std::span<const std::string> blocked_by = {});
 /// The item in an event: without its input, which may be long and never changes.

@@ -29,9 +29,6 @@ Done nothing() {
 /// into.
 std::string claimed_item(const Work& work, bool is_reply) {
   ObjectText item(400 + work.description.size() + work.input_data.size());
-  auto time_or_null = [&](const MemberName& name, const std::optional<Deadline>& deadline) {
-    item.text_or_null(name, deadline ? to_rfc3339(deadline->wall) : std::string());
-  };
   if (is_reply) item.boolean("success", true);
   item.text("task_id", work.task_id);
   item.text("task_type", work.task_type);
@@ -39,11 +36,11 @@ std::string claimed_item(const Work& work, bool is_reply) {
   work.input_data.empty() ? item.null("input_data")
                           : item.json("input_data", to_text(json_from(work.input_data)));
   item.number("priority", work.priority);
-  time_or_null("deadline", work.deadline);
+  item.text_or_null("deadline", time_or_empty(work.deadline));
   if (is_reply) item.null("reason");
   item.number("fencing_token", work.fencing_token);
   item.number("attempt", work.attempts);
-  time_or_null("lease_expires_at", work.lease);
+  item.text_or_null("lease_expires_at", time_or_empty(work.lease));
   item.texts("verify", work.verify.argv);
   return item.take();
 }

@@ -1,6 +1,7 @@
 #include "platform/process/heap.h"
 
 #include <malloc.h>
+#include <sys/types.h>
 
 #include <cstdlib>
 
@@ -16,6 +17,9 @@ void* jemalloc_malloc(size_t size);
 void* jemalloc_realloc(void* memory, size_t size);
 void jemalloc_free(void* memory);
 size_t jemalloc_malloc_usable_size(void* memory);
+// What it asks for its settings: neither the environment nor a link in /etc decides about ours.
+char* jemalloc_no_setting(const char* /*name*/) { return nullptr; }
+ssize_t jemalloc_no_link(const char* /*path*/, char* /*into*/, size_t /*size*/) { return -1; }
 }
 
 // Read by jemalloc when it starts. One arena, for few threads of ours allocate at once and each of them has a

@@ -201,6 +201,7 @@ TEST(LookAtPeer, ReadsTheFirstWordsOfACommandLineHoweverLongItIs) {
   const auto& words = look.ancestry.line.at(0).words;
   ASSERT_EQ(words.size(), 16u);
   EXPECT_EQ(words[0] + words[1], "sh-c");
+  EXPECT_FALSE(words[3].empty());
   EXPECT_EQ(words[3], std::string(words[3].size(), ' '));
   EXPECT_EQ(words[4], "/x/claude.js");
   EXPECT_EQ(words[15], "12");
