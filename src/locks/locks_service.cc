@@ -7,6 +7,7 @@
 #include "members/member_table.h"
 #include "platform/files/log.h"
 #include "platform/loop/detached.h"
+#include "sessions/callers.h"
 #include "sessions/fencing.h"
 
 namespace cru::coordination {
@@ -170,6 +171,7 @@ struct Locks::Impl {
   Paths& paths;
   const LockOptions options;
   LockQueue queue;
+  const std::shared_ptr<Callers> callers = std::make_shared<Callers>();
   Loop::TimerId timer = 0;
   BootTime timer_at = {};
 
@@ -260,12 +262,14 @@ struct Locks::Impl {
   /// One try, as one transaction. What was taken for a caller that hung up meanwhile is given back.
   Task<Result<Done>> try_to_take(Who who, LockRequest request, std::vector<Waiting> ahead,
                                  bool will_wait = false) {
-    auto presence = std::make_shared<char>();  // of the caller: it ends with this frame
+    // Whoever asks for the same lock for the same session is the same caller, for it is the same lock.
+    Callers::Presence caller(
+        callers, fmt::format("{}\n{}\n{}", who.session_id, name(request.key.kind), request.key.text));
     co_return co_await detached(
-        loop, take_for(std::move(who), std::move(request), std::move(ahead), will_wait, presence));
+        loop, take_for(std::move(who), std::move(request), std::move(ahead), will_wait, caller.key()));
   }
   Task<Result<Done>> take_for(Who who, LockRequest request, std::vector<Waiting> ahead, bool will_wait,
-                              std::weak_ptr<char> caller) {
+                              std::string caller) {
     // Planned before the commit: a caller that hangs up meanwhile leaves no lock without its end.
     sweep_at(loop.clock().boot() + request.ttl);
     // Who begins to wait after this is behind it in the store, too.
@@ -281,7 +285,7 @@ struct Locks::Impl {
     // No stored reply: asking again is refreshing, and "acquired" of a lock that is gone by now would be a
     // lie.
     auto done = co_await change_now(who, std::move(take_or_tell));
-    if (done && caller.expired() && text_or(done->reply, "action") == "acquired") {
+    if (done && !callers->is_anybody_here(caller) && text_or(done->reply, "action") == "acquired") {
       auto given = co_await give_back(who, request.key, done->reply);
       // Then the end of its time or of its session releases it.
       if (!given) log_error("cannot release a lock whose caller disconnected", given.error());

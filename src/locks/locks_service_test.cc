@@ -324,6 +324,18 @@ TEST_F(LocksTest, WhatIsTakenForACallerThatHasHungUpIsGivenBack) {
   EXPECT_EQ(said(acquire(ann, "a"), "action"), "acquired");
 }
 
+TEST_F(LocksTest, WhoAsksAgainAfterHangingUpKeepsTheLock) {
+  auto again = thread->on_loop([&] {
+    begin_to_take(*locks, bob, "a");
+    return std::unique_ptr<Calling>(new Calling(begin_to_take(*locks, bob, "a")));  // in the same millisecond
+  });
+  EXPECT_EQ(said(acquire(bob, "a"), "action"), "refreshed");
+  thread->on_loop([&] { again.reset(); });
+  auto told = events("lock.");
+  EXPECT_EQ(std::ranges::count(told, "lock.released"), 0);
+  EXPECT_EQ(std::ranges::count(told, "lock.acquired"), 1);
+}
+
 TEST_F(LocksTest, TheEndOfTheHoldersSessionServesWhoWaits) {
   acquire(ann, "a");
   auto bobs = wait_for(bob, "a");

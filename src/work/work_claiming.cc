@@ -91,8 +91,9 @@ std::vector<Claimed> claimed_in(const json::object& reply) {
 
 }  // namespace
 
-Task<Result<WorkQueue::Impl::Claiming>> WorkQueue::Impl::claim_for(
-    Asker who, std::shared_ptr<const Claim> wanted, std::weak_ptr<WorkCallers::Presence> caller) {
+Task<Result<WorkQueue::Impl::Claiming>> WorkQueue::Impl::claim_for(Asker who,
+                                                                   std::shared_ptr<const Claim> wanted,
+                                                                   std::string caller) {
   auto changed = co_await commit(who, [who, wanted](Tx& tx, WorkChanges& changes, const Session&) {
     return claim_items(tx, changes, *who, *wanted);
   });
@@ -104,8 +105,9 @@ Task<Result<WorkQueue::Impl::Claiming>> WorkQueue::Impl::claim_for(
   if (claimed.empty()) claimed = claimed_in(done.reply);
   Claiming claiming{.done = {}, .is_success = !claimed.empty()};
   if (!claimed.empty()) claiming.task_type = claimed.front().task_type;
-  // Nobody is there to hear of it, and each further call of that session would renew its lease.
-  if (done.changed && caller.expired()) co_await give_back(who, std::move(claimed));
+  // Nobody is there to hear of it, and each further call of that session would renew its lease. Whoever has
+  // sent the request again by now is there, and has got or gets this reply.
+  if (done.changed && !callers->is_anybody_here(caller)) co_await give_back(who, std::move(claimed));
   claiming.done = std::move(done);
   co_return claiming;
 }
@@ -141,13 +143,13 @@ Task<Result<Done>> WorkQueue::claim(Who asking, Claim asked) {
   auto who = std::make_shared<const Who>(std::move(asking));
   auto wanted = std::make_shared<const Claim>(std::move(asked));
   auto until = impl.loop.clock().boot() + wanted->wait;
-  auto caller = WorkCallers::enter(impl.callers, who->once.key);
+  Callers::Presence caller(impl.callers, who->once.key);
   std::unique_ptr<WorkWaiters::Ticket> ticket;
   for (;;) {
     // A timer may be late (the machine slept): what is over is over.
     if (impl.due && *impl.due <= impl.loop.clock().boot())
       if (auto expired = co_await impl.expire(); !expired) co_return fail(std::move(expired.error()));
-    auto claiming = co_await detached(impl.loop, impl.claim_for(who, wanted, caller));
+    auto claiming = co_await detached(impl.loop, impl.claim_for(who, wanted, caller.key()));
     if (!claiming) co_return fail(std::move(claiming.error()));
     if (ticket) ticket->tried(claiming->task_type);
     auto left = until - impl.loop.clock().boot();

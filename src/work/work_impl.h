@@ -1,6 +1,7 @@
 #pragma once
 /// The inside of WorkQueue, shared by its files.
 #include "platform/loop/detached.h"
+#include "sessions/callers.h"
 #include "work/work_changes.h"
 #include "work/work_service.h"
 #include "work/work_waiters.h"
@@ -65,8 +66,8 @@ struct WorkQueue::Impl {
     bool is_success = false;
     std::string task_type = {};  ///< of the first item
   };
-  Task<Result<Claiming>> claim_for(Asker who, std::shared_ptr<const Claim> wanted,
-                                   std::weak_ptr<WorkCallers::Presence> caller);
+  /// `caller` is its key among the callers.
+  Task<Result<Claiming>> claim_for(Asker who, std::shared_ptr<const Claim> wanted, std::string caller);
   Task<void> give_back(Asker who, std::vector<Claimed> claims);
 
   // work_service.cc
@@ -101,7 +102,7 @@ struct WorkQueue::Impl {
   Random& random;
   const WorkOptions options;
   std::shared_ptr<WorkWaiters> waiters;
-  const std::shared_ptr<WorkCallers> callers = std::make_shared<WorkCallers>();
+  const std::shared_ptr<Callers> callers = std::make_shared<Callers>();
   std::map<std::string, std::shared_ptr<Verifying>> verifying;  ///< by task id
   Loop::TimerId timer = 0;
   std::optional<BootTime> due = {};  ///< when the timer fires

@@ -47,13 +47,4 @@ void WorkWaiters::wake_from(std::list<Ticket*>::iterator first) {
   if (first != tickets_.end()) (*first)->wake({}, true);
 }
 
-std::shared_ptr<WorkCallers::Presence> WorkCallers::enter(const std::shared_ptr<WorkCallers>& callers,
-                                                          const std::string& key) {
-  if (key.empty()) return std::make_shared<Presence>(callers, key);
-  auto& known = callers->present_[key];
-  auto presence = known.lock();
-  if (!presence) known = presence = std::make_shared<Presence>(callers, key);
-  return presence;
-}
-
 }  // namespace cru::coordination

@@ -3,7 +3,6 @@
 /// ready wakes one of them. A ticket is a place in the line; it vanishes with its caller,
 /// and what it was woken for is passed on.
 #include <list>
-#include <map>
 #include <memory>
 
 #include "platform/loop/loop.h"
@@ -49,31 +48,6 @@ class WorkWaiters {
   void wake_from(std::list<Ticket*>::iterator first);
   Loop& loop_;
   std::list<Ticket*> tickets_;
-};
-
-/// Who is here to take the answer of a request: as long as anyone is, including whoever sends it again.
-class WorkCallers {
- public:
-  WorkCallers() = default;
-  WorkCallers(const WorkCallers&) = delete;
-  /// Held by the caller's frame. Without a key nobody else can be the same caller.
-  class Presence {
-   public:
-    Presence(std::shared_ptr<WorkCallers> callers, std::string key)
-        : callers_(std::move(callers)), key_(std::move(key)) {}
-    ~Presence() {
-      if (!key_.empty()) callers_->present_.erase(key_);
-    }
-    Presence(const Presence&) = delete;
-
-   private:
-    std::shared_ptr<WorkCallers> callers_;
-    const std::string key_;
-  };
-  static std::shared_ptr<Presence> enter(const std::shared_ptr<WorkCallers>& callers, const std::string& key);
-
- private:
-  std::map<std::string, std::weak_ptr<Presence>> present_;
 };
 
 }  // namespace cru::coordination

@@ -157,6 +157,21 @@ TEST_F(HangingUpTest, WhoAsksAgainUnderTheSameIdKeepsTheClaim) {
   EXPECT_EQ(row("a").attempts, 1);
 }
 
+TEST_F(HangingUpTest, WhoAsksAgainAfterHangingUpKeepsTheClaimThatIsUnderWay) {
+  add("a");
+  std::string first, second;
+  auto retry = thread->on_loop([&] {
+    ask(*queue, who("ann", "r1"), first).frame.destroy();  // and its claim goes on
+    return ask(*queue, who("ann", "r1"), second);
+  });
+  EXPECT_TRUE(becomes([&] { return retry.frame.done(); }));
+  thread->on_loop([&] { retry.frame.destroy(); });
+  EXPECT_EQ(second, "a");
+  EXPECT_EQ(claim_id("bob"), "");
+  EXPECT_EQ(status("a"), "claimed");
+  EXPECT_EQ(events().back(), "work.claimed a");
+}
+
 class TicketTest : public testing::Test {
  public:
   using Ticket = WorkWaiters::Ticket;
