@@ -309,6 +309,7 @@ class Calling {
   explicit Calling(std::coroutine_handle<promise_type> handle) : handle_(handle) {}
   Calling(const Calling&) = delete;
   ~Calling() { handle_.destroy(); }
+  bool is_done() const { return handle_.done(); }
 
  private:
   std::coroutine_handle<promise_type> handle_;
@@ -329,6 +330,8 @@ TEST_F(LocksTest, WhoAsksAgainAfterHangingUpKeepsTheLock) {
     begin_to_take(*locks, bob, "a");
     return std::unique_ptr<Calling>(new Calling(begin_to_take(*locks, bob, "a")));  // in the same millisecond
   });
+  // What was to be given back for the first call would be given back by then.
+  EXPECT_TRUE(eventually([&] { return thread->on_loop([&] { return again->is_done(); }); }));
   EXPECT_EQ(said(acquire(bob, "a"), "action"), "refreshed");
   thread->on_loop([&] { again.reset(); });
   auto told = events("lock.");
