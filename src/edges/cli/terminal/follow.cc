@@ -144,10 +144,10 @@ int report_end(const Context& context, const json::object& run) {
     return 0;
   }
   std::string why(text_or(run, "error"));
-  if (auto detail = text_or(run, "error_detail"); !detail.empty()) why += fmt::format(" ({})", detail);
   if (why.empty() && int_or(run, "signal") > 0) why = fmt::format("signal {}", int_or(run, "signal"));
   if (why.empty() && run.contains("exit_code"))
     why = fmt::format("exit code {}", int_or(run, "exit_code", -1));
+  if (auto detail = text_or(run, "error_detail"); !detail.empty()) why += fmt::format(" ({})", detail);
   context.note(fmt::format("{} {}: {}", text_or(run, "task_id"), status, why));
   return exit_run_failed;
 }
